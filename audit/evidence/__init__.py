@@ -1,0 +1,62 @@
+"""Readers: one source a file, each yields canonical rows and rejects. `recognised` says which reads a file."""
+
+from pathlib import Path
+
+import ijson
+
+from audit.evidence import node_events, nodes, sacct_json, sacct_text, source
+from audit.evidence.interface import TABLES, Batch, Context, EvidenceError, Reader
+
+__all__ = ["READERS", "TABLES", "Batch", "Context", "EvidenceError", "recognised"]
+
+READERS: dict[str, Reader] = {
+    "sacct text": sacct_text.read,
+    "sacct JSON": sacct_json.read,
+    "scontrol node text": nodes.read_text,
+    "scontrol node JSON": nodes.read_json,
+    "sacctmgr events": node_events.read,
+}
+
+
+def recognised(path: Path) -> str:
+    """The name of the reader for a file, by its content; EvidenceError where it is empty, binary or none of ours."""
+    first = source.head(path)
+    where = str(path)
+    if not first.strip():
+        raise EvidenceError("is empty", where=where, remedy="the command that made it failed; run it again")
+    if b"\x00" in first:
+        raise EvidenceError("is binary", where=where, remedy="give text, JSON, or either compressed with gz, xz or zst")
+    text = first.decode("utf-8", "replace").removeprefix("\ufeff")
+    line = text.lstrip().split("\n", 1)[0]
+    if line.startswith("{"):
+        return _json_kind(path)
+    if line.startswith("NodeName="):
+        return "scontrol node text"
+    if node_events.is_header(line):
+        return "sacctmgr events"
+    return "sacct text"
+
+
+def _json_kind(path: Path) -> str:
+    """Which list the JSON holds; what stands before it may be long, so it is read as a stream."""
+    names = set()
+    try:
+        with source.opened(path) as stream:
+            for prefix, event, value in ijson.parse(stream, use_float=True):
+                if prefix == "" and event == "map_key":
+                    names.add(value)
+                if prefix == "nodes" and event == "start_array":
+                    return "scontrol node JSON"
+                if prefix == "jobs.item" and event == "map_key" and value in ("association", "steps", "allocation_nodes"):
+                    return "sacct JSON"
+                if prefix == "jobs.item" and event == "map_key" and value in ("job_resources", "batch_host"):
+                    break
+    except ijson.JSONError as error:
+        raise EvidenceError(
+            f"is cut short or is no JSON ({str(error).splitlines()[0][:80]})", where=str(path), remedy="make it again"
+        ) from None
+    if "jobs" in names and "errors" in names:
+        return "sacct JSON"
+    raise EvidenceError(
+        "is JSON but neither `sacct --json` nor `scontrol show node --json`", where=str(path), remedy="give one of these"
+    )

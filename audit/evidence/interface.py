@@ -1,0 +1,154 @@
+"""What every reader takes and yields: a file, what is known beforehand, and batches of canonical rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from audit.errors import AuditError
+
+_TIME = pl.Datetime("us")
+_KEY = {"cluster": pl.String, "job_id_raw": pl.String, "submit": _TIME}
+
+JOB_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    "line": pl.Int64,
+    **_KEY,
+    "job_id": pl.String,
+    "array_job_id": pl.String,
+    "array_task_id": pl.Int64,
+    "array_tasks": pl.Int64,
+    "het_job_id": pl.String,
+    "het_offset": pl.Int64,
+    "db_index": pl.String,
+    "sluid": pl.String,
+    "original_sluid": pl.String,
+    "user_name": pl.String,
+    "account": pl.String,
+    "partition": pl.String,
+    "qos": pl.String,
+    "job_name": pl.String,
+    "state": pl.String,
+    "exit_code": pl.String,
+    "derived_exit_code": pl.String,
+    "eligible": _TIME,
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "elapsed_s": pl.Float64,
+    "suspended_s": pl.Float64,
+    "time_limit_s": pl.Float64,
+    "node_count": pl.Int64,
+    "node_list": pl.String,
+    "exclusive": pl.Boolean,
+    "req_cores": pl.Float64,
+    "req_mem_bytes": pl.Int64,
+    "req_gpus": pl.Float64,
+    "req_gres": pl.String,
+    "alloc_cores": pl.Float64,
+    "alloc_mem_bytes": pl.Int64,
+    "alloc_gpus": pl.Float64,
+    "alloc_shards": pl.Float64,
+    "alloc_gres": pl.String,
+    "cpu_s": pl.Float64,
+}
+STEP_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    "line": pl.Int64,
+    **_KEY,
+    "step_id": pl.String,
+    "db_index": pl.String,
+    "state": pl.String,
+    "exit_code": pl.String,
+    "start_time": _TIME,
+    "end_time": _TIME,
+    "elapsed_s": pl.Float64,
+    "node_count": pl.Int64,
+    "node_list": pl.String,
+    "tasks": pl.Int64,
+    "alloc_cores": pl.Float64,
+    "alloc_mem_bytes": pl.Int64,
+    "max_rss_bytes": pl.Int64,
+    "ave_rss_bytes": pl.Int64,
+    "rss_bytes": pl.Int64,
+    "cpu_s": pl.Float64,
+    "read_bytes": pl.Int64,
+    "write_bytes": pl.Int64,
+    "gpu_util": pl.Float64,
+    "gpu_mem_bytes": pl.Int64,
+}
+NODE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    "cluster": pl.String,
+    "node": pl.String,
+    "seen": _TIME,
+    "cores": pl.Float64,
+    "mem_bytes": pl.Int64,
+    "gpus": pl.Float64,
+    "gres": pl.String,
+    "gpu_type": pl.String,
+    "shards": pl.Float64,
+    "threads_per_core": pl.Int64,
+    "partitions": pl.String,
+}
+STATE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    "cluster": pl.String,
+    "node": pl.String,
+    "from_time": _TIME,
+    "to_time": _TIME,
+    "state": pl.String,
+    "reason": pl.String,
+}
+GPU_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    **_KEY,
+    "node": pl.String,
+    "gpu": pl.String,
+    "gpu_util": pl.Float64,
+    "gpu_mem_bytes": pl.Int64,
+    "gpu_total_bytes": pl.Int64,
+    "node_mem_bytes": pl.Int64,
+    "node_cpu_s": pl.Float64,
+}
+REJECT_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+    "line": pl.Int64,
+    "reason": pl.String,
+    "text": pl.String,
+}
+HOST_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {"node_list": pl.String, "node": pl.String}
+
+# The store's table for each kind of row a reader yields.
+TABLES = {
+    "job_record": JOB_SCHEMA,
+    "step_record": STEP_SCHEMA,
+    "node_record": NODE_SCHEMA,
+    "node_state_record": STATE_SCHEMA,
+    "gpu_summary": GPU_SCHEMA,
+    "host_list": HOST_SCHEMA,
+    "reject": REJECT_SCHEMA,
+}
+
+
+class EvidenceError(AuditError):
+    """A file that cannot be taken as evidence as a whole."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a reader must know that its file may not say.
+
+    `columns` names the columns of a dump without header, `delimiter` overrides the one its header shows,
+    `timezone` is that of times without offset; rows of another `cluster` are left out and counted.
+    """
+
+    cluster: str
+    timezone: str
+    columns: tuple[str, ...] = ()
+    delimiter: str = ""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Canonical rows by table (schemas above), and how many rows were another cluster's."""
+
+    rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+    other_cluster: int = 0
+
+
+Reader = Callable[[Path, Context], Iterator[Batch]]

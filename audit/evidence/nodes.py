@@ -1,0 +1,107 @@
+"""Readers of the node inventory: `scontrol show node` as text (long or one-line) and as JSON."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ijson
+import polars as pl
+
+from audit import units
+from audit.evidence.interface import NODE_SCHEMA, REJECT_SCHEMA, Batch, Context, EvidenceError
+from audit.evidence.sacct_json import Utf8
+from audit.evidence.source import opened
+from audit.evidence.times import moments
+
+_MIB = 1 << 20
+_PAIR = re.compile(r"(?:^|\s)([A-Z]\w*)=(.*?)(?=\s+[A-Z]\w*=|\s*$)", re.S)
+_SEEN = ("LastBusyTime", "SlurmdStartTime", "BootTime")
+
+
+def read_text(path: Path, context: Context) -> Iterator[Batch]:
+    """The nodes of `scontrol show node` [-o] [-d]."""
+    with opened(path) as stream:
+        text = stream.read().decode("utf-8", "backslashreplace")
+    found, rejects = [], []
+    for block in re.finditer(r"^NodeName=.*?(?=^NodeName=|\Z)", text, re.M | re.S):
+        said = dict(_PAIR.findall(block[0].strip()))
+        line = text.count("\n", 0, block.start()) + 1
+        row = _from_text(said)
+        if row["cores"] is None or row["mem_bytes"] is None:
+            rejects.append((line, "a node without CPUs or memory", block[0].strip()))
+            continue
+        found.append(row | {"times": [said.get(name, "") for name in _SEEN]})
+    times = moments(pl.Series([t for row in found for t in row.pop("times")], dtype=pl.String), context.timezone)
+    yield _batch(found, times.early.max(), context, rejects)
+
+
+def _from_text(said: dict[str, str]) -> dict[str, Any]:
+    total, threads = _count(said.get("CPUTot")), _count(said.get("ThreadsPerCore")) or 1
+    usable = _count(said.get("CPUEfctv"))
+    if usable is None and total is not None:
+        usable = total - (_count(said.get("CoreSpecCount")) or 0) * threads
+    return _row(
+        said["NodeName"].strip(), usable, _count(said.get("RealMemory")), _count(said.get("MemSpecLimit")),
+        said.get("Gres"), threads, said.get("Partitions", "").strip().split(","),
+    )
+
+
+def read_json(path: Path, context: Context) -> Iterator[Batch]:
+    """The nodes of `scontrol show node --json` or `sinfo`'s REST twin."""
+    found, rejects, times = [], [], []
+    with opened(path) as stream:
+        try:
+            for place, node in enumerate(ijson.items(io.BufferedReader(Utf8(stream)), "nodes.item", use_float=True), 1):
+                name = node.get("name") if isinstance(node, dict) else None
+                if not isinstance(name, str) or not name:
+                    rejects.append((place, "a node without name", str(node)))
+                    continue
+                usable = _value(node.get("effective_cpus")) or _value(node.get("cpus"))
+                found.append(
+                    _row(
+                        name, usable, _value(node.get("real_memory")), _value(node.get("specialized_memory")),
+                        node.get("gres"), _value(node.get("threads")) or 1, node.get("partitions") or [],
+                    )
+                )
+                times += [_value(node.get(key)) for key in ("last_busy", "slurmd_start_time", "boot_time")]
+        except ijson.JSONError as error:
+            raise EvidenceError(
+                f"is cut short or is no JSON ({str(error)[:80]})", where=str(path), remedy="make it again"
+            ) from None
+    known = [t for t in times if t]
+    seen = moments(pl.Series([str(int(max(known)))] if known else [""]), "UTC").early[0]
+    yield _batch(found, seen, context, rejects)
+
+
+def _row(
+    name: str, cores: float | None, mem_mib: float | None, spared_mib: float | None, gres: Any, threads: float, parts: list[str]
+) -> dict[str, Any]:
+    kept = units.node_gres(str(gres or ""))
+    mem = None if mem_mib is None else int((mem_mib - (spared_mib or 0)) * _MIB)
+    return {
+        "node": name,
+        "cores": cores,
+        "mem_bytes": mem,
+        **kept,
+        "gpu_type": units.gpu_type(str(kept["gres"])),
+        "threads_per_core": int(threads),
+        "partitions": ",".join(sorted({str(p) for p in parts if p})) or None,
+    }
+
+
+def _batch(rows: list[dict[str, Any]], seen: Any, context: Context, rejects: list[tuple[int, str, str]]) -> Batch:
+    shared = {"cluster": context.cluster, "seen": seen}
+    frame = pl.DataFrame([row | shared for row in rows], schema=NODE_SCHEMA)
+    return Batch({"node_record": frame, "reject": pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row")})
+
+
+def _count(text: str | None) -> float | None:
+    return float(text) if text is not None and re.fullmatch(r"\d{1,12}", text.strip()) else None
+
+
+def _value(value: Any) -> float | None:
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set", True) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None

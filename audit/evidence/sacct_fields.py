@@ -1,0 +1,145 @@
+"""The fields `sacct` can print: which of them we read, what each may hold, and the command that gives them."""
+
+import re
+from dataclasses import dataclass
+
+from audit.evidence.interface import EvidenceError
+
+# Asked of a site: bounded per day, epoch times, a delimiter no name holds, every attempt, no free text but the name.
+SITE_FIELDS = (
+    "JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended "
+    "State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES "
+    "NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment JobName"
+).split()
+
+_JOB_ID = r"\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?(?:\.[\w+\-]+)?"
+_NUMBER = r"[\d.]*[KMGTP]?"
+_TIME = r"(?:|\d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|Unknown|None|N/A)"
+_DURATION = r"(?:|-?(?:\d+-)?[\d:.]+|[A-Za-z_]+)"
+_SIZE = r"(?:|\?|[\d.]+[KMGTPE]?[nc]?[a-z]*)"
+_STATE = r"[A-Z][A-Z_]*\+?(?: by \S+)?"
+_TRES = r"(?:|[\w/:.\-]+=[^,=\n]*(?:,[\w/:.\-]+=[^,=\n]*)*)"
+_HOSTS = r"(?:|None assigned|\(null\)|[^\s]+)"
+_EXIT = r"(?:|\d+:\d+)"
+_ANY = r"[^\n]*"
+
+# What each field may hold; a field not named here may hold anything but a line feed.
+_SHAPES = {
+    _JOB_ID: "jobid jobidraw",
+    _TIME: "submit eligible start end",
+    _DURATION: "elapsed elapsedraw cputime cputimeraw totalcpu usercpu systemcpu suspended timelimit timelimitraw avecpu mincpu "
+    "reserved planned resvcpu plannedcpu resvcpuraw plannedcpuraw",
+    _SIZE: "reqmem maxrss averss maxvmsize avevmsize maxdiskread maxdiskwrite avediskread avediskwrite maxpages avepages "
+    "avecpufreq",
+    _STATE: "state",
+    _TRES: "alloctres reqtres tresusageinave tresusageinmax tresusageinmin tresusageintot tresusageoutave "
+    "tresusageoutmax tresusageoutmin tresusageouttot tresusageinmaxtask tresusageinmintask",
+    _HOSTS: "nodelist",
+    _EXIT: "exitcode derivedexitcode",
+    _NUMBER: "nnodes ntasks ncpus alloccpus allocnodes reqcpus reqnodes uid gid dbindex priority qosraw associd restarts "
+    "wckeyid reservationid consumedenergy consumedenergyraw maxrsstask maxvmsizetask mincputask",
+}
+SHAPES = {name: re.compile(shape) for shape, names in _SHAPES.items() for name in names.split()}
+SHAPES[""] = re.compile("")  # what follows the trailing delimiter of `--parsable`
+ANYTHING = re.compile(_ANY)
+
+# Fields whose text is the users' own: they may hold the delimiter and line feeds.
+FREE_TEXT = frozenset(
+    "jobname comment admincomment systemcomment submitline workdir constraints extra stdin stdout stderr container wckey "
+    "licenses mcslabel".split()
+)
+
+# The fields we read, in lower case; a difference in any other is none.
+READ_FIELDS = (
+    "jobid jobidraw cluster dbindex sluid originalsluid user account partition qos jobname submit eligible start end elapsed "
+    "elapsedraw suspended state exitcode derivedexitcode timelimit timelimitraw nnodes allocnodes ntasks alloccpus ncpus "
+    "reqcpus reqmem reqtres alloctres nodelist totalcpu cputimeraw maxrss averss tresusageinave tresusageinmax "
+    "tresusageintot tresusageouttot admincomment exclusive"
+).split()
+_KNOWN = set(SHAPES) | FREE_TEXT | set(
+    "account blockid cluster user group partition qos flags reason layout reservation qosreq sluid originalsluid exclusive "
+    "oversubscribe failednode jobname".split()
+)
+_NEEDED = ("jobid", "submit", "start", "end", "state")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text dump is laid out: its delimiter, its fields in order (lower case), whether a header leads it."""
+
+    delimiter: bytes
+    fields: tuple[str, ...]
+    has_header: bool
+
+
+def site_command(fields: tuple[str, ...] = tuple(SITE_FIELDS)) -> str:
+    """The command that gives a dump we read in full."""
+    return (
+        "SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S 2026-05-01 -E 2026-05-02 "
+        f"-o {','.join(fields)}"
+    )
+
+
+def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: str) -> Layout:
+    """The layout that a dump's first lines show, or `columns` and `delimiter` state.
+
+    EvidenceError where neither a header nor `columns` says what is what, or a needed field is missing.
+    """
+    line = first.split(b"\n", 1)[0].removeprefix(b"\xef\xbb\xbf").rstrip(b"\r")
+    text = line.decode("utf-8", "replace")
+    found = _header(text, delimiter)
+    if found:
+        mark, fields = found
+        return Layout(mark.encode(), _checked(fields, where), has_header=True)
+    if columns:
+        mark = delimiter or _delimiter_for(first, len(columns), where)
+        return Layout(mark.encode(), _checked(tuple(c.lower() for c in columns), where), has_header=False)
+    if delimiter and _header(text, ""):
+        raise EvidenceError(
+            f"its header is not separated by {delimiter!r}", where=where, remedy="leave --delimiter out: the header tells it"
+        )
+    raise EvidenceError(
+        "its first line is no header of sacct, scontrol or sacctmgr",
+        where=where,
+        remedy="name the columns with --columns JobID,JobIDRaw,…, or make the dump with the command that "
+        "`audit ingest --help` shows",
+    )
+
+
+def _header(text: str, delimiter: str) -> tuple[str, tuple[str, ...]] | None:
+    marks = [delimiter] if delimiter else [m for m in re.findall(r"[^A-Za-z0-9]+", text)[:1] if m]
+    for mark in marks:
+        fields = tuple(name.strip().lower() for name in text.split(mark))
+        if "jobid" in fields and sum(name in _KNOWN for name in fields) * 2 >= len(fields):
+            return mark, fields
+    fields = (text.strip().lower(),)
+    return (delimiter or "|", fields) if fields == ("jobid",) else None
+
+
+def _delimiter_for(first: bytes, count: int, where: str) -> str:
+    lines = first.split(b"\n")[:-1] or [first]
+    for mark in ("\x1f", "|", "\t", "\x01", "\x1e", ";", "^", "~", ","):
+        fitting = sum(line.count(mark.encode()) in (count - 1, count) for line in lines)
+        if fitting * 2 > len(lines):
+            return mark
+    raise EvidenceError(
+        f"no delimiter parts its lines into the {count} columns named", where=where, remedy="check --columns, or add --delimiter"
+    )
+
+
+def _checked(fields: tuple[str, ...], where: str) -> tuple[str, ...]:
+    """`fields` (an empty last one is `--parsable`'s trailing delimiter); EvidenceError where they do not suffice."""
+    missing = [name for name in _NEEDED if name not in fields]
+    if not {"alloctres", "alloccpus", "ncpus"} & set(fields):
+        missing.append("alloctres")
+    if missing:
+        proper = {name.lower(): name for name in SITE_FIELDS}
+        raise EvidenceError(
+            f"columns missing: {', '.join(proper[name] for name in missing)}",
+            where=where,
+            remedy=f"make the dump with: {site_command()}",
+        )
+    doubled = {name for name in fields if fields.count(name) > 1}
+    if doubled:
+        raise EvidenceError(f"columns named twice: {', '.join(sorted(doubled))}", where=where, remedy="name each once")
+    return fields

@@ -1,0 +1,82 @@
+"""Opens a file of evidence, plain or compressed (gz, xz, zst by content, not by name), as bytes."""
+
+import gzip
+import io
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import zstandard
+
+from audit.evidence.interface import EvidenceError
+
+_MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_BROKEN = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file's content; EvidenceError where it cannot be read or its compression is cut or damaged."""
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(6)
+            raw.seek(0)
+            kind = next((name for mark, name in _MAGIC.items() if magic.startswith(mark)), "")
+            yield _decompressed(raw, kind)
+    except EvidenceError:
+        raise
+    except (gzip.BadGzipFile, *_BROKEN) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise EvidenceError(
+                f"cannot be read ({error.strerror})", where=str(path), remedy="check its permissions"
+            ) from None
+        raise EvidenceError(
+            "its compressed data is cut short or damaged", where=str(path), remedy="fetch the file again"
+        ) from None
+
+
+def _decompressed(raw: IO[bytes], kind: str) -> IO[bytes]:
+    if kind == "gz":
+        return gzip.GzipFile(fileobj=raw)
+    if kind == "xz":
+        return lzma.LZMAFile(raw)
+    if kind == "zst":
+        return io.BufferedReader(_WholeZstd(raw), 1 << 20)
+    return raw
+
+
+class _WholeZstd(io.RawIOBase):
+    """A zst stream of any number of frames that, unlike the library's reader, fails where the last is cut."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._ready, self._frame = raw, memoryview(b""), zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: "memoryview | bytearray") -> int:  # type: ignore[override]
+        while not self._ready:
+            data = (self._frame.unused_data if self._frame.eof else b"") or self._raw.read(1 << 18)
+            if self._frame.eof:
+                self._frame, self._inside = zstandard.ZstdDecompressor().decompressobj(), False
+            if not data:
+                if self._inside:
+                    raise EOFError("the last frame is cut short")
+                return 0
+            self._inside = True
+            self._ready = memoryview(self._frame.decompress(data))
+            if self._frame.eof:
+                self._inside = False
+        size = min(len(target), len(self._ready))
+        target[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+def head(path: Path, size: int = 1 << 16) -> bytes:
+    """The first bytes of the content, decompressed."""
+    with opened(path) as stream:
+        return stream.read(size)

@@ -1,0 +1,280 @@
+"""Slurm's text to numbers: sizes, durations, TRES, GRES, job ids, host lists. Pure and total.
+
+Each function takes a column of text and answers a column of numbers of the same length; what cannot be
+read, is a sentinel, or says "no value" is NULL, never 0. Nothing raises on any input.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import product
+
+import polars as pl
+
+_NO_LIMIT_S = 3.2e9  # a century; Slurm prints more only as garbage (AveCPU of a 26.05 .extern)
+_NO_SIZE = 2.0**63  # 2^64-1, 2^64-2 and their like mean infinite and unset
+_PER_CPU_FLAG = 2**31  # MEM_PER_CPU of older Slurm, left in ReqMem's megabytes
+_PER_CPU_FLAG_64 = 2**63  # MEM_PER_CPU of newer Slurm
+_MAX_HOSTS = 100_000
+_EXPONENT = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
+
+
+def by_value(text: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """`read` applied to a column, once for each distinct value where values repeat."""
+    if text.len() < 1000:
+        return read(text)
+    distinct = text.unique()
+    if distinct.len() * 3 > text.len():
+        return read(text)
+    answers = pl.DataFrame({"text": distinct, "answer": read(distinct)})
+    joined = text.to_frame("text").join(
+        answers, on="text", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return joined["answer"]
+
+
+def number(text: pl.Series) -> pl.Series:
+    """A plain decimal number; NULL where it is none, negative, or one of Slurm's "unset" and "infinite"."""
+    value = text.cast(pl.Float64, strict=False)
+    ok = (value >= 0) & (value < _NO_SIZE) & ~value.is_in([4294967294.0, 4294967295.0])
+    return _keep(value, ok)
+
+
+def mem_bytes(text: pl.Series) -> pl.Series:
+    """A size such as `85399.46K`, `1.50T`, `53386581` (bytes) in bytes; binary units."""
+    return by_value(text, _mem_bytes)
+
+
+def _mem_bytes(text: pl.Series) -> pl.Series:
+    parts = text.str.strip_chars().str.extract_groups(r"^(\d+(?:\.\d*)?)([KMGTPEkmgtpe]?)(?:i?B)?$").struct
+    return _sized(parts.field("1"), parts.field("2"))
+
+
+def _sized(digits: pl.Series, unit: pl.Series) -> pl.Series:
+    exponent = unit.str.to_uppercase().replace_strict(_EXPONENT, default=None, return_dtype=pl.Float64)
+    value = digits.cast(pl.Float64, strict=False) * pl.select(pl.lit(2.0).pow(exponent)).to_series()
+    return _keep(value, value < _NO_SIZE).round().cast(pl.Int64)
+
+
+def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Series:
+    """ReqMem in bytes over the whole job.
+
+    `n` is per node, `c` per core, neither is the total (from 21.08); the flag bit 2^31 (2^63 in newer
+    Slurm) in the megabytes means per core, whatever the suffix. 0 is "whole node": no request, NULL.
+    """
+    parts = (
+        pl.DataFrame({"text": text.str.strip_chars(), "nodes": nodes, "cores": cores})
+        .with_columns(pl.col("text").str.extract_groups(r"^(\d+(?:\.\d*)?)([KMGTP]?)([nc]?)[a-z]*$").alias("part"))
+        .with_columns(
+            digits=pl.col("part").struct.field("1"),
+            unit=pl.col("part").struct.field("2"),
+            per=pl.col("part").struct.field("3"),
+        )
+    )
+    whole = parts["digits"].cast(pl.UInt64, strict=False)
+    wide = ((whole >= _PER_CPU_FLAG_64) & (whole < 2**64 - 2**20)).fill_null(False)
+    size = _sized(parts["digits"], parts["unit"]).cast(pl.Float64)
+    narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & parts["unit"].is_in(["K", "M", "G"])).fill_null(False)
+    frame = parts.select(
+        "per",
+        "nodes",
+        "cores",
+        size=size,
+        wide=wide,
+        narrow=narrow,
+        low=pl.when(wide).then(whole.cast(pl.UInt64) % _PER_CPU_FLAG_64).cast(pl.Float64) * 2.0**20,
+    )
+    per_core = pl.col("narrow") | pl.col("wide") | (pl.col("per") == "c")
+    one = pl.when("wide").then("low").when("narrow").then(pl.col("size") - _PER_CPU_FLAG * 2.0**20).otherwise("size")
+    many = pl.when(per_core).then("cores").when(pl.col("per") == "n").then("nodes").otherwise(1.0)
+    total = frame.select((one * many).alias("total"))["total"]
+    return _keep(total, total > 0).round().cast(pl.Int64)
+
+
+def duration_s(text: pl.Series) -> pl.Series:
+    """`D-HH:MM:SS`, `HH:MM:SS`, `MM:SS.mmm` or plain seconds, in seconds.
+
+    NULL for `UNLIMITED`, `Partition_Limit`, `INVALID`, a negative time, and what only garbage can be.
+    """
+    return by_value(text, _duration_s)
+
+
+def _duration_s(text: pl.Series) -> pl.Series:
+    plain = text.cast(pl.Float64, strict=False)
+    if plain.null_count() == text.null_count():
+        return _keep(plain, (plain >= 0) & (plain < _NO_LIMIT_S))
+    parts = text.str.extract_groups(r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$").struct
+    days, hours, minutes, seconds = (parts.field(str(i)).cast(pl.Float64, strict=False) for i in range(1, 5))
+    value = days.fill_null(0) * 86400 + hours.fill_null(0) * 3600 + minutes * 60 + seconds
+    value = pl.select(pl.coalesce(value, plain)).to_series()
+    return _keep(value, (value >= 0) & (value < _NO_LIMIT_S))
+
+
+def time_limit_s(text: pl.Series, *, minutes: bool) -> pl.Series:
+    """Timelimit, or TimelimitRaw where `minutes`, in seconds; NULL where none was set."""
+    return number(text) * 60 if minutes else duration_s(text)
+
+
+def tres(text: pl.Series, name: str) -> pl.Series:
+    """The text of one TRES (`cpu`, `mem`, `node`, `fs/disk`, …) in a list such as `cpu=4,mem=16G`."""
+    return text.str.extract(rf"(?:^|,){re.escape(name)}=([^,]*)")
+
+
+def gres(text: pl.Series) -> pl.DataFrame:
+    """What a TRES list holds of GPUs: `gpus`, `shards`, `gres` (normalised text); NULL where there is no list.
+
+    GPUs are whole-card equivalents. Typed and untyped counts of the same cards are one; a MIG instance
+    counts by its g-sevenths or its share of the card's memory, the larger.
+    """
+    only = text.str.extract_all(r"gres/(?:gpu|shard|mps)(?::[^,=]*)?=[^,]*").list.join(",")
+    return _by_struct(only, _gres_of_tres)
+
+
+def _by_struct(text: pl.Series, read: Callable[[str], dict[str, float | str | None]]) -> pl.DataFrame:
+    distinct = text.unique()
+    rows = [read(value) if value is not None else {} for value in distinct.to_list()]
+    schema = {"gpus": pl.Float64, "shards": pl.Float64, "gres": pl.String}
+    answers = pl.DataFrame(rows, schema=schema) if rows else pl.DataFrame(schema=schema)
+    answers = answers.with_columns(text=distinct)
+    return (
+        text.to_frame("text")
+        .join(answers, on="text", how="left", nulls_equal=True, maintain_order="left")
+        .drop("text")
+    )
+
+
+def _gres_of_tres(text: str) -> dict[str, float | str | None]:
+    counts: dict[tuple[str, str], float] = {}
+    for item in filter(None, text.split(",")):
+        name, _, value = item.removeprefix("gres/").rpartition("=")
+        kind, _, card = name.partition(":")
+        count = float(value) if re.fullmatch(r"\d{1,9}(\.\d+)?", value) else 0.0
+        counts[kind, card] = max(counts.get((kind, card), 0.0), count)
+    return gres_summary(counts)
+
+
+def gres_summary(counts: dict[tuple[str, str], float]) -> dict[str, float | str | None]:
+    """`gpus`, `shards` and normalised text of counts by (kind, card type); type "" is the untyped total."""
+    kept: dict[tuple[str, str], float] = {}
+    for kind in ("gpu", "shard", "mps"):
+        typed = {card: n for (k, card), n in counts.items() if k == kind and card and n > 0}
+        rest = counts.get((kind, ""), 0.0) - sum(typed.values())
+        kept |= {(kind, card): n for card, n in typed.items()}
+        if rest > 0:
+            kept[kind, ""] = rest
+    gpus = sum(n * card_share(card) for (kind, card), n in kept.items() if kind == "gpu")
+    shards = sum(n for (kind, _), n in kept.items() if kind != "gpu")
+    names = sorted(f"{kind}{':' if card else ''}{card}={n:g}" for (kind, card), n in kept.items())
+    return {"gpus": gpus, "shards": shards, "gres": ",".join(names)}
+
+
+# Memory of the cards that can be cut into MIG instances, GiB as NVIDIA names them.
+_MIG_CARDS = {"a30": (24,), "a100": (40, 80), "h100": (80, 94, 96), "h200": (141,), "h20": (96, 141), "b200": (180,)}
+# The first profile sizes of a card: one slice of its memory, GiB. An A30 has four, the others eight.
+_MIG_SLICES = {"a30": 4}
+
+
+def card_share(card: str) -> float:
+    """What a GRES type is of a whole card: 1, or for a MIG instance (`a100_3g.20gb`) its share of one.
+
+    The larger of g-sevenths and memory share. Where the type does not tell which card it is, the smallest
+    card on which the profile exists is meant.
+    """
+    match = re.search(r"(\d+)g\.(\d+)gb", card.lower())
+    if match is None:
+        return 1.0
+    slices, size = int(match[1]), int(match[2])
+    model = next((m for m in _MIG_CARDS if m in card.lower()), None)
+    sizes = _MIG_CARDS[model] if model else tuple(sorted({s for many in _MIG_CARDS.values() for s in many}))
+    stated = re.search(r"(?:^|[-_.])(\d{2,3})gb?[-_.]", card.lower()[: match.start()])
+    if stated and int(stated[1]) in sizes:
+        sizes = (int(stated[1]),)
+    share = max((slices / 7, *(_mig_memory_share(slices, size, s, model) for s in sizes[:1])))
+    for total in sizes:
+        if _is_profile(slices, size, total, model):
+            share = max(slices / 7, _mig_memory_share(slices, size, total, model))
+            break
+    return min(1.0, share) if model != "a30" else min(1.0, size / 24)
+
+
+def _mig_memory_share(slices: int, size: int, total: int, model: str | None) -> float:
+    eighth = total / _MIG_SLICES.get(model or "", 8)
+    return min(1.0, round(size / eighth) / _MIG_SLICES.get(model or "", 8))
+
+
+def _is_profile(slices: int, size: int, total: int, model: str | None) -> bool:
+    """Whether `slices`g.`size`gb is the plain profile of a card: 1, 2, 4, 4 or 8 memory slices."""
+    parts = _MIG_SLICES.get(model or "", 8)
+    plain = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}.get(slices, slices)
+    return abs(size - total * plain / parts) <= max(2.0, total * plain / parts * 0.12)
+
+
+def node_gres(text: str | None) -> dict[str, float | str | None]:
+    """A node's `Gres` such as `gpu:a100:4(S:0-1),shard:a100:16(S:0)`; nothing where there is none."""
+    counts: dict[tuple[str, str], float] = {}
+    for item in re.split(r",(?![^(]*\))", text or ""):
+        match = re.fullmatch(r"(?:gres/)?(gpu|shard|mps)(?::([^:()=]+))?(?:[:=](\d+)(K?))?(?:\(.*\))?", item.strip())
+        if match is None:
+            continue
+        kind, card, count = match[1], match[2] or "", match[3]
+        if count is None and card.isdigit():
+            card, count = "", card
+        n = float(count or 1) * (1024 if match[4] else 1)
+        counts[kind, card] = counts.get((kind, card), 0.0) + n
+    return gres_summary(counts)
+
+
+def gpu_type(text: str | None) -> str | None:
+    """The card that a node's normalised GRES holds most of: `a100` of `gpu:a100=4`; NULL where untyped or none."""
+    typed = re.findall(r"gpu:([^=,]+)=([\d.]+)", text or "")
+    return str(max(typed, key=lambda item: float(item[1]))[0]) if typed else None
+
+
+def array_tasks(text: str) -> int | None:
+    """How many pending tasks a folded array id such as `5-10%2` or `1,3,7-9` or `0-4:2` stands for."""
+    total = 0
+    for part in text.partition("%")[0].split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part.strip())
+        if match is None:
+            return None
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or step < 1:
+            return None
+        total += (last - first) // step + 1
+    return total
+
+
+def hosts(text: str | None) -> tuple[str, ...]:
+    """The nodes of a host list such as `d13n[03,05,07-08],login`; none for `None assigned`, `(null)` or nonsense."""
+    if not text or text in ("None assigned", "(null)", "None", "Unknown"):
+        return ()
+    found: list[str] = []
+    for item in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text):
+        axes = [_axis(part) for part in re.findall(r"\[[^\]]*\]|[^\[\]]+", item.strip())]
+        size = 1
+        for axis in axes:
+            size *= len(axis)
+        if size + len(found) > _MAX_HOSTS:
+            return ()
+        found += ["".join(parts) for parts in product(*axes)]
+    return tuple(dict.fromkeys(found))
+
+
+def _axis(part: str) -> list[str]:
+    if not part.startswith("["):
+        return [part]
+    values: list[str] = []
+    for piece in part[1:-1].split(","):
+        match = re.fullmatch(r"(\d+)-(\d+)", piece)
+        if match is None:
+            values.append(piece)
+            continue
+        first, last = int(match[1]), int(match[2])
+        if last - first > _MAX_HOSTS:
+            return []
+        values += [f"{n:0{len(match[1])}d}" for n in range(first, last + 1)]
+    return values
+
+
+def _keep(value: pl.Series, ok: pl.Series) -> pl.Series:
+    """`value` where `ok`, else NULL."""
+    return pl.select(pl.when(ok).then(value)).to_series()

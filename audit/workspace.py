@@ -1,0 +1,362 @@
+"""One engagement is one folder: the paths in it, and `audit.toml`, read, checked and written."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from audit.errors import UsageError
+
+CONFIG_NAME = "audit.toml"
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class NodeSize:
+    """A node size the operator states, where Slurm cannot tell: what a job can be given there."""
+
+    names: str
+    cores: float | None
+    mem_bytes: int | None
+    gpus: float | None
+    gpu_type: str | None
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Which price book holds, and the operator's own prices in US dollars an hour."""
+
+    book: str = "list"
+    accelerators: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, float] = field(default_factory=dict)
+    unbundled: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Thresholds a reader may question; each stands in `audit.toml`."""
+
+    coverage_floor: float = 0.8
+    mem_step_bytes: int = GIB
+    whole_node_partitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Config:
+    """`audit.toml`, checked. Window bounds are UTC; None means the span of the accounting ingested."""
+
+    cluster: str
+    timezone: str
+    generated_sample: bool = False
+    window_from: datetime | None = None
+    window_to: datetime | None = None
+    slice_nodes: str = ""
+    slice_partitions: tuple[str, ...] = ()
+    node_sizes: tuple[NodeSize, ...] = ()
+    prices: Prices = field(default_factory=Prices)
+    policy: Policy = field(default_factory=Policy)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """An engagement's folder and its configuration."""
+
+    root: Path
+    config: Config
+
+    @property
+    def evidence(self) -> Path:
+        """Immutable inputs and their manifest."""
+        return self.root / "evidence"
+
+    @property
+    def database(self) -> Path:
+        """The derived store; delete it and `audit ingest` rebuilds the same figures."""
+        return self.root / "audit.duckdb"
+
+    @property
+    def out(self) -> Path:
+        """Reports."""
+        return self.root / "out"
+
+
+class _Wrong(Exception):
+    """What is wrong with one value of `audit.toml`, and what it should be."""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _Wrong('expects text, e.g. "alpha"')
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise _Wrong('expects a list of names, e.g. ["gpu", "batch"]')
+    return tuple(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("expects true or false")
+    return value
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise _Wrong("expects a number that is not negative")
+    return float(value)
+
+
+def _positive(value: Any) -> float:
+    if _amount(value) == 0:
+        raise _Wrong("expects a number above 0")
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    if _amount(value) > 1:
+        raise _Wrong("expects a share from 0 to 1, e.g. 0.8")
+    return float(value)
+
+
+def _gib(value: Any) -> int:
+    return int(_positive(value) * GIB)
+
+
+def _amounts(value: Any) -> Mapping[str, float]:
+    if not isinstance(value, dict):
+        raise _Wrong('expects lines like "class name" = 12.34')
+    return {key: _positive(item) for key, item in value.items()}
+
+
+def _names(value: Any) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise _Wrong('expects lines like a100 = "A100-80GB"')
+    return {key: _text(item) for key, item in value.items()}
+
+
+def _timezone(value: Any) -> str:
+    name = _text(value)
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise _Wrong(
+            f'"{name}" is no time zone; use an IANA name such as "Europe/Berlin", or "UTC"'
+        ) from None
+    return name
+
+
+def _book(value: Any) -> str:
+    if value != "list":
+        raise _Wrong('knows "list" (on-demand list prices); state your own prices under [prices.usd_per_node_hour]')
+    return str(value)
+
+
+def _moment(value: Any) -> datetime | date:
+    if isinstance(value, datetime | date):
+        return value
+    try:
+        return datetime.fromisoformat(_text(value))
+    except ValueError:
+        raise _Wrong("expects a date or a time, e.g. 2026-05-01 or 2026-05-01T06:00:00") from None
+
+
+_KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "": {"cluster": _text, "timezone": _timezone, "generated_sample": _flag},
+    "window": {"from": _moment, "to": _moment},
+    "slice": {"nodes": _text, "partitions": _texts},
+    "nodes": {"names": _text, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
+    "prices": {
+        "book": _book,
+        "accelerators": _names,
+        "usd_per_node_hour": _amounts,
+        "unbundled": _amounts,
+    },
+    "policy": {"coverage_floor": _share, "mem_step_gib": _gib, "whole_node_partitions": _texts},
+}
+
+
+def to_utc(moment: datetime | date, timezone: str) -> datetime:
+    """A moment as written (local to `timezone` unless it carries an offset; a date is its midnight) in UTC."""
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=ZoneInfo(timezone))
+    return moment.astimezone(UTC)
+
+
+def find_workspace(start: Path) -> Workspace:
+    """The engagement's folder: `start` itself. Raises UsageError where there is no `audit.toml`."""
+    if not (start / CONFIG_NAME).is_file():
+        raise UsageError(
+            f"no {CONFIG_NAME} here", where=str(start), remedy="make one with `audit init DIR`, or name it with --dir"
+        )
+    return Workspace(root=start, config=read_config(start / CONFIG_NAME))
+
+
+def read_config(path: Path) -> Config:
+    """Reads and checks `audit.toml`. Every UsageError names the key, the line and the remedy."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot be read ({error})", where=str(path), remedy="mend or remake it") from None
+    return parse_config(text, where=str(path))
+
+
+def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
+    """The configuration in the text of an `audit.toml`; `where` is the name that errors show."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"is not TOML ({error})", where=where, remedy="mend that line") from None
+
+    def fail(table: str, key: str, why: str) -> UsageError:
+        name = f"{table}.{key}" if table else key
+        line = _line_of(text, table, key)
+        return UsageError(f"{name} {why}", where=f"{where}:{line}" if line else where)
+
+    def section(table: str, given: Any) -> dict[str, Any]:
+        if not isinstance(given, dict):
+            raise fail("", table, f"is a table; write [{table}] on a line of its own")
+        parsed = {}
+        for key, value in given.items():
+            if table == "" and key in _KEYS:
+                continue
+            if key not in _KEYS[table]:
+                raise fail(table, key, f"is not a key of ours; known: {', '.join(sorted(_KEYS[table]))}; remove it")
+            try:
+                parsed[key] = _KEYS[table][key](value)
+            except _Wrong as wrong:
+                raise fail(table, key, str(wrong)) from None
+        return parsed
+
+    top = section("", raw)
+    for key in ("cluster", "timezone"):
+        if key not in top:
+            raise UsageError(f"{key} is missing", where=f"{where}:1", remedy=f'add a line such as {key} = "…"')
+    window = section("window", raw.get("window", {}))
+    bounds = {key: to_utc(moment, top["timezone"]) for key, moment in window.items()}
+    if len(bounds) == 2 and bounds["from"] >= bounds["to"]:
+        raise fail("window", "to", "is not after window.from; the window is from inclusive, to exclusive")
+    area, prices, policy = (section(t, raw.get(t, {})) for t in ("slice", "prices", "policy"))
+    sizes = raw.get("nodes", [])
+    if not isinstance(sizes, list):
+        raise fail("", "nodes", "is a list of tables; write [[nodes]]")
+    return Config(
+        **top,
+        window_from=bounds.get("from"),
+        window_to=bounds.get("to"),
+        slice_nodes=area.get("nodes", ""),
+        slice_partitions=area.get("partitions", ()),
+        node_sizes=tuple(_node_size(section("nodes", size), fail) for size in sizes),
+        prices=Prices(
+            book=prices.get("book", "list"),
+            accelerators=prices.get("accelerators", {}),
+            classes=prices.get("usd_per_node_hour", {}),
+            unbundled=prices.get("unbundled", {}),
+        ),
+        policy=Policy(
+            coverage_floor=policy.get("coverage_floor", Policy.coverage_floor),
+            mem_step_bytes=policy.get("mem_step_gib", Policy.mem_step_bytes),
+            whole_node_partitions=policy.get("whole_node_partitions", ()),
+        ),
+    )
+
+
+def _node_size(size: dict[str, Any], fail: Callable[[str, str, str], UsageError]) -> NodeSize:
+    if "names" not in size:
+        raise fail("nodes", "names", 'is missing: every [[nodes]] says which, e.g. names = "n[01-16]"')
+    return NodeSize(size["names"], size.get("cores"), size.get("mem_gib"), size.get("gpus"), size.get("gpu_type"))
+
+
+def _line_of(text: str, table: str, key: str) -> int | None:
+    """The line on which `key` of `table` stands: None where the text does not spell it out."""
+    inside = ""
+    heading: int | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
+            inside = match[1]
+            if inside in (table, f"{table}.{key}".lstrip(".")):
+                heading = number
+        elif inside == table and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
+            return number
+    return heading
+
+
+def quote(text: str) -> str:
+    """A TOML basic string: nothing in `text` can end it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
+
+
+def config_text(
+    *,
+    cluster: str,
+    timezone: str,
+    window_from: str | None = None,
+    window_to: str | None = None,
+    nodes: str | None = None,
+    partitions: tuple[str, ...] = (),
+    accelerators: Mapping[str, str] | None = None,
+    generated_sample: bool = False,
+) -> str:
+    """An `audit.toml` that states what was asked and shows, commented out, what else can be stated."""
+    listed = ", ".join(quote(p) for p in partitions)
+    chosen = "\n".join(f"{quote(k)} = {quote(v)}" for k, v in (accelerators or {}).items())
+    lines = [
+        f"cluster = {quote(cluster)}",
+        f"timezone = {quote(timezone)}          # of the times in dumps that carry no offset",
+        *(["generated_sample = true   # made by `audit demo`, not by a cluster"] if generated_sample else []),
+        "",
+        "[window]                   # from inclusive, to exclusive; default: the span of the accounting",
+        f"from = {quote(window_from)}" if window_from else "# from = 2026-05-01",
+        f"to = {quote(window_to)}" if window_to else "# to = 2026-05-15",
+        "",
+        "[slice]                    # default: every node",
+        f"nodes = {quote(nodes)}" if nodes else '# nodes = "n[001-016]"',
+        f"partitions = [{listed}]" if partitions else '# partitions = ["gpu"]',
+        "",
+        "# [[nodes]]                # sizes, where `scontrol show node` is not to be had",
+        '# names = "n[001-016]"',
+        "# cores = 64",
+        "# mem_gib = 512",
+        "# gpus = 4",
+        '# gpu_type = "a100"',
+        "",
+        "[prices]",
+        'book = "list"',
+        "",
+        "[prices.accelerators]      # which card a GRES type is, where two fit",
+        chosen or '# a100 = "A100-80GB"',
+        "",
+        "[prices.usd_per_node_hour] # your own prices, by node class as the report names it",
+        '# "4xA100-80GB" = 12.50',
+        "",
+        "[policy]",
+        f"coverage_floor = {Policy.coverage_floor}       # below this share of dollars measured, no headline",
+        f"mem_step_gib = {Policy.mem_step_bytes // GIB}           # memory requests are rounded up to this",
+        "whole_node_partitions = [] # partitions that hand out whole nodes",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def create_workspace(root: Path, text: str) -> Workspace:
+    """Makes the folder with `text` as its `audit.toml`; refuses to touch one that is there."""
+    path = root / CONFIG_NAME
+    config = parse_config(text, where="audit init")
+    try:
+        (root / "evidence").mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError("is there already", where=str(path), remedy="edit it, or choose another folder") from None
+    except OSError as error:
+        raise UsageError(f"cannot be made ({error.strerror})", where=str(root), remedy="choose another folder") from None
+    return Workspace(root=root, config=config)
