@@ -50,6 +50,7 @@ def _json_kind(path: Path) -> str:
                 if prefix == "jobs.item" and event == "map_key" and value in ("association", "steps", "allocation_nodes"):
                     return "sacct JSON"
                 if prefix == "jobs.item" and event == "map_key" and value in ("job_resources", "batch_host"):
+                    names.clear()
                     break
     except ijson.JSONError as error:
         raise EvidenceError(

@@ -50,6 +50,9 @@ JOB_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "alloc_shards": pl.Float64,
     "alloc_gres": pl.String,
     "cpu_s": pl.Float64,
+    "tasks": pl.Int64,
+    "max_rss_bytes": pl.Int64,
+    "rss_bytes": pl.Int64,
 }
 STEP_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "line": pl.Int64,
@@ -119,7 +122,7 @@ TABLES = {
     "step_record": STEP_SCHEMA,
     "node_record": NODE_SCHEMA,
     "node_state_record": STATE_SCHEMA,
-    "gpu_summary": GPU_SCHEMA,
+    "gpu_record": GPU_SCHEMA,
     "host_list": HOST_SCHEMA,
     "reject": REJECT_SCHEMA,
 }

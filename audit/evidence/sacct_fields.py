@@ -1,16 +1,10 @@
-"""The fields `sacct` can print: which of them we read, what each may hold, and the command that gives them."""
+"""The fields `sacct` can print: which of them we read, what each may hold, and how a dump lays them out."""
 
 import re
 from dataclasses import dataclass
 
 from audit.evidence.interface import EvidenceError
-
-# Asked of a site: bounded per day, epoch times, a delimiter no name holds, every attempt, no free text but the name.
-SITE_FIELDS = (
-    "JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended "
-    "State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES "
-    "NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment JobName"
-).split()
+from audit.site import SITE_FIELDS, sacct_command
 
 _JOB_ID = r"\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?(?:\.[\w+\-]+)?"
 _NUMBER = r"[\d.]*[KMGTP]?"
@@ -72,14 +66,6 @@ class Layout:
     has_header: bool
 
 
-def site_command(fields: tuple[str, ...] = tuple(SITE_FIELDS)) -> str:
-    """The command that gives a dump we read in full."""
-    return (
-        "SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S 2026-05-01 -E 2026-05-02 "
-        f"-o {','.join(fields)}"
-    )
-
-
 def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: str) -> Layout:
     """The layout that a dump's first lines show, or `columns` and `delimiter` state.
 
@@ -137,7 +123,7 @@ def _checked(fields: tuple[str, ...], where: str) -> tuple[str, ...]:
         raise EvidenceError(
             f"columns missing: {', '.join(proper[name] for name in missing)}",
             where=where,
-            remedy=f"make the dump with: {site_command()}",
+            remedy=f"make the dump with: {sacct_command()}",
         )
     doubled = {name for name in fields if fields.count(name) > 1}
     if doubled:

@@ -48,7 +48,7 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
         batch["host_list"] = host_rows(batch["job_record"]["node_list"])
         gpus = gpu_rows(jobs.select("cluster", "job_id_raw", "submit", "admincomment"))
         if gpus.height:
-            batch["gpu_summary"] = gpus
+            batch["gpu_record"] = gpus
     if steps.height:
         batch["step_record"] = _steps(steps.with_columns(submit=attached.filter(rows["is_step"])))
     return Batch(batch, other_cluster=foreign)
@@ -113,7 +113,7 @@ def _common(raw: pl.DataFrame, context: Context) -> tuple[pl.DataFrame, pl.DataF
         bad_time=submit.wrong | start.wrong | end.wrong,
     )
     # A state that is over with no end written: what elapsed says is the end.
-    over = ~pl.col("state").is_in(OPEN_STATES) & pl.col("end_time").is_null() & (pl.col("elapsed_s") > 0)
+    over = ~pl.col("state").is_in(OPEN_STATES) & pl.col("end_time").is_null() & pl.col("elapsed_s").is_not_null()
     took = (pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0)) * 1_000_000
     rows = rows.with_columns(
         end_time=pl.when(over)
@@ -211,6 +211,9 @@ def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
         alloc_shards=pl.when(started).then(held["shards"]),
         alloc_gres=pl.when(started).then(held["gres"]),
         cpu_s=units.duration_s(rows["totalcpu"]),
+        tasks=units.number(rows["ntasks"]).cast(pl.Int64, strict=False),
+        max_rss_bytes=_positive(units.mem_bytes(rows["maxrss"])),
+        rss_bytes=_positive(units.mem_bytes(units.tres(rows["tresusageintot"], "mem"))),
         job_id="jobid",
         db_index="dbindex",
         original_sluid="originalsluid",

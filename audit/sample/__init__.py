@@ -1,0 +1,5 @@
+"""The generated cluster month: Slurm text as a site would hand it over, its truth kept aside."""
+
+from audit.sample.month import SampleSummary, generate
+
+__all__ = ["SampleSummary", "generate"]

@@ -62,7 +62,10 @@ CREATE TABLE job_record (
     alloc_gpus      DOUBLE,                   -- whole-card equivalents, MIG by share; shards not in it
     alloc_shards    DOUBLE,
     alloc_gres      VARCHAR,                  -- normalised: gpu:a100=2,gpu:a100_3g.20gb=1,shard=4
-    cpu_s           DOUBLE,                   -- TotalCPU; NULL where not measured
+    cpu_s           DOUBLE,                   -- TotalCPU
+    tasks           BIGINT,                   -- only where the dump gives usage on the job's own row
+    max_rss_bytes   BIGINT,
+    rss_bytes       BIGINT,
     superseded      BOOLEAN NOT NULL DEFAULT false   -- another file holds a later state of this record
 );
 
@@ -96,6 +99,13 @@ CREATE TABLE step_record (
     superseded      BOOLEAN NOT NULL DEFAULT false
 );
 
+-- Which attempt the records of a resized one belong to, with what the whole attempt came to; made by settling.
+CREATE TABLE resized (
+    cluster VARCHAR, job_id_raw VARCHAR, record_submit TIMESTAMP, submit TIMESTAMP, span_mem_bytes BIGINT,
+    state VARCHAR, exit_code VARCHAR, derived_exit_code VARCHAR, end_time TIMESTAMP,
+    elapsed_s DOUBLE, suspended_s DOUBLE, cpu_s DOUBLE
+);
+
 -- Which nodes a node list names.
 CREATE TABLE host_list (node_list VARCHAR, node VARCHAR, UNIQUE (node_list, node));
 
@@ -127,7 +137,7 @@ CREATE TABLE node_state_record (
 );
 
 -- Per-GPU summaries that accounting carries (jobstats in AdminComment).
-CREATE TABLE gpu_summary (
+CREATE TABLE gpu_record (
     file_id         INTEGER NOT NULL,
     cluster         VARCHAR NOT NULL,
     job_id_raw      VARCHAR NOT NULL,

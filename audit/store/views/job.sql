@@ -13,7 +13,7 @@ SELECT
     coalesce(z.suspended_s, r.suspended_s) AS suspended_s,
     r.time_limit_s, r.node_count, r.node_list, r.exclusive, r.req_cores, r.req_mem_bytes, r.req_gpus,
     r.alloc_cores, r.alloc_mem_bytes, r.alloc_gpus, r.alloc_shards, r.alloc_gres,
-    coalesce(z.cpu_s, r.cpu_s) AS cpu_s
+    coalesce(z.cpu_s, r.cpu_s) AS cpu_s, r.tasks, r.max_rss_bytes, r.rss_bytes
 FROM job_record AS r
 LEFT JOIN resized AS z
     ON z.cluster = r.cluster AND z.job_id_raw = r.job_id_raw AND z.submit = r.submit

@@ -1,0 +1,60 @@
+# Builds, runs and checks the product. `make help` lists what there is.
+# Installing happens once: a stamp in the environment is newer than pyproject.toml until that changes.
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_BENCH := $(VENV)/.installed-bench
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench clean system
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+demo: system $(INSTALLED) ## a generated cluster month, from raw accounting to the report, into demo/
+	@rm -rf demo
+	@$(VENV)/bin/audit demo demo
+	@ls demo/out/*.pdf >/dev/null 2>&1 && echo "the report: $$(ls $(CURDIR)/demo/out/*.pdf)"
+
+test: $(INSTALLED_DEV) ## run the tests (two at a time)
+	@scripts/system-packages test
+	@$(PYTHON) -m pytest -n 2 --dist loadgroup
+
+lint: $(INSTALLED_DEV) ## format, lint, types, import rules
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (some minutes; JSON)
+	@$(PYTHON) -m benchmarks.startup
+	@$(PYTHON) -m benchmarks.sample
+	@$(PYTHON) -m benchmarks.slurm2sql
+	@$(PYTHON) -m benchmarks.ingest
+
+clean: ## remove what was made, the environment excepted
+	@rm -rf demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find audit tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+system:
+	@scripts/system-packages
+
+$(INSTALLED): pyproject.toml
+	@scripts/make-venv $(VENV)
+	@echo "installing into $(VENV)" >&2
+	@$(PIP) install --editable .
+	@touch $@
+
+# `--group` came with pip 25.1; Pythons up to 3.13.3 bring an older one.
+$(INSTALLED_DEV): $(INSTALLED)
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --group dev
+	@touch $@
+
+$(INSTALLED_BENCH): $(INSTALLED_DEV)
+	@$(PIP) install --group bench
+	@touch $@

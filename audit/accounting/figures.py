@@ -1,0 +1,204 @@
+"""Every figure of the report, as the dictionary that becomes report.json.
+
+NULL means not measured, or that it cannot be known; `reasons` says why, by dotted key.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from audit import __version__
+from audit.accounting.reasons import reasons_for
+from audit.accounting.views import CostMode, PricedResource, create_views
+from audit.workspace import Workspace
+
+MONTH_HOURS = 730
+MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
+RESOURCES = {"core": "cores", "gpu": "gpus", "mem": "memory"}
+
+Row = dict[str, Any]
+
+
+def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
+    """What was installed, held, idle, down, lost and measured in the window: report.json's content.
+
+    `connection` holds the store's views. Keys are snake_case with units in their names, dollars are for the
+    window unless they say per_month. Raises NoReportError where nothing was held or a price is missing.
+    """
+    mode = create_views(connection, workspace)
+    config = workspace.config
+    totals = _row(connection, "totals")
+    nodes = _row(connection, "node_totals") if mode.mode == "node" else {}
+    window = _window(connection)
+    measured = _measured(connection)
+    coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
+    gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()
+    rejects = _rows(connection, "rejects")
+    report = {
+        "schema": "audit-report/1",
+        "version": __version__,
+        "generated_sample": config.generated_sample or _is_generated(connection),
+        "cluster": config.cluster,
+        "timezone": config.timezone,
+        "window": window,
+        "slice": _slice(connection, mode),
+        "attempts": totals["attempts"],
+        "jobs": totals["jobs"],
+        "coverage": coverage,
+        "hours": _hours(totals, nodes),
+        "cost": _cost(mode, totals, nodes, window["hours"]),
+        "prices": [_price(p, mode) for p in mode.prices],
+        "lost": _rows(connection, "lost"),
+        "by_partition": _rows(connection, "by_partition"),
+        "measured": [_plain(m) for m in measured.values()],
+        "efficiency": {
+            short: _ratio(measured[name]["used_hours"], measured[name]["measured_hours"])
+            for short, name in RESOURCES.items()
+        },
+        "data_gaps": [{"from": _iso_s(a), "to": _iso_s(z)} for a, z in gaps],
+        "rejects": {"rows": sum(r["rows"] for r in rejects), "by_reason": rejects},
+        "evidence": [
+            {**r, "first_time": _iso(r["first_time"]), "last_time": _iso(r["last_time"])}
+            for r in _rows(connection, "evidence")
+        ],
+    }
+    report["reasons"] = reasons_for(report, mode, totals["unplaced_attempts"])
+    return report
+
+
+def _slice(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> Row:
+    size = _row(connection, "slice_size")
+    known = mode.mode == "node"
+    return {"nodes": size["nodes"], **{k: size[k] if known else None for k in ("gpus", "cores", "mem_gib")}}
+
+
+def _hours(totals: Row, nodes: Row) -> Row:
+    held = {"core": totals["core_hours"], "gpu": totals["gpu_hours"], "mem_gib": totals["mem_gib_hours"]}
+    installed, down = ({r: nodes.get(f"{kind}_{r}") for r in held} for kind in ("installed", "down"))
+    capacity = {r: _less(installed[r], down[r]) for r in held}
+    return {"installed": installed, "capacity": capacity, "down": down, "held": held}
+
+
+def _cost(mode: CostMode, totals: Row, nodes: Row, window_hours: float) -> Row:
+    installed, down = nodes.get("installed_usd"), nodes.get("down_usd")
+    capacity = _less(installed, down)
+    usd = {
+        "installed_usd": installed,
+        "down_usd": down,
+        "capacity_usd": capacity,
+        "held_usd": totals["held_usd"],
+        "idle_usd": _less(capacity, totals["held_usd"]),
+        "lost_usd": totals["lost_usd"],
+        "not_measured_usd": totals["not_measured_usd"],
+    }
+    factor = MONTH_HOURS / window_hours if window_hours >= MONTH_FROM_HOURS else None
+    months = {f"{k}_per_month": None if v is None or factor is None else v * factor for k, v in usd.items()}
+    return {"mode": mode.mode, "basis": "list", "currency": "USD", **usd, **months}
+
+
+def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
+    """By resource: how many attempts that held some were measured, by which source, and why others not."""
+    rows = _rows(connection, "measured")
+    found = {}
+    for name in RESOURCES.values():
+        mine = [r for r in rows if r["resource"] == name]
+        known = [r for r in mine if r["source"] is not None]
+        measured_hours = sum(r["held_hours"] for r in known)
+        found[name] = {
+            "resource": name,
+            "attempts": sum(r["attempts"] for r in known),
+            "of_attempts": sum(r["attempts"] for r in mine),
+            "held_hours_share": _ratio(measured_hours, sum(r["held_hours"] for r in mine)),
+            "sources": {r["source"]: r["attempts"] for r in known},
+            "not_measured": {
+                r["reason"] or "not recorded": r["attempts"] for r in mine if r["source"] is None
+            },
+            "measured_hours": measured_hours,
+            "used_hours": sum(r["used_hours"] or 0.0 for r in known),
+        }
+    return found
+
+
+def _plain(measured: Row) -> Row:
+    return {k: v for k, v in measured.items() if k not in ("measured_hours", "used_hours")}
+
+
+def _coverage(
+    connection: duckdb.DuckDBPyConnection, totals: Row, measured: dict[str, Row], floor: float
+) -> Row:
+    share = _ratio(totals["measured_usd"], totals["held_usd"])
+    allowed = share is not None and share >= floor
+    reason = None
+    if share is None:
+        reason = "no dollars were held"
+    elif not allowed:
+        reason = (
+            f"use was measured for {share:.1%} of held dollars, less than the {floor:.0%} "
+            "that policy.coverage_floor asks for"
+        )
+    return {
+        "usd": share,
+        "jobs": _row(connection, "job_coverage")["jobs"],
+        **{f"{short}_hours": measured[name]["held_hours_share"] for short, name in RESOURCES.items()},
+        "floor": floor,
+        "headline_allowed": allowed,
+        "reason": reason,
+    }
+
+
+def _price(price: PricedResource, mode: CostMode) -> Row:
+    return {
+        "node_class" if mode.mode == "node" else "resource": price.name,
+        "usd_per_hour": price.rate.usd_per_hour,
+        "low_usd_per_hour": price.rate.low_usd_per_hour,
+        "high_usd_per_hour": price.rate.high_usd_per_hour,
+        "providers": price.rate.providers,
+        "source": price.rate.source,
+        "nodes": price.nodes,
+    }
+
+
+def _window(connection: duckdb.DuckDBPyConnection) -> Row:
+    query = "SELECT epoch(from_time), epoch(to_time), is_default FROM window_bounds"
+    from_s, to_s, is_default = connection.execute(query).fetchall()[0]
+    return {
+        "from": _iso_s(from_s),
+        "to": _iso_s(to_s),
+        "hours": (to_s - from_s) / 3600,
+        "is_default": is_default,
+    }
+
+
+def _is_generated(connection: duckdb.DuckDBPyConnection) -> bool:
+    row = connection.execute("SELECT coalesce(bool_or(generated), false) FROM evidence_file").fetchone()
+    return bool(row and row[0])
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    result = connection.execute(
+        (Path(__file__).parent / "query" / f"{query}.sql").read_text(encoding="utf-8")
+    )
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def _row(connection: duckdb.DuckDBPyConnection, query: str) -> Row:
+    return _rows(connection, query)[0]
+
+
+def _less(whole: float | None, part: float | None) -> float | None:
+    return None if whole is None or part is None else whole - part
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _iso_s(epoch_s: float) -> str:
+    return f"{datetime.fromtimestamp(epoch_s, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,269 @@
+"""The command line: parses, calls, prints. What is heavy is imported inside the verb that needs it."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from audit import __version__
+from audit.errors import AuditError, ExitCode, UsageError
+from audit.site import site_commands
+
+Verb = Callable[[argparse.Namespace], ExitCode]
+TABLES = (
+    "job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds"
+).split()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; answers its exit code (`audit.errors.ExitCode`)."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.verb(arguments))
+    except AuditError as error:
+        if arguments.debug:
+            raise
+        _say(f"audit: {error}")
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        _say("audit: interrupted; what was done is kept, run the command again to go on")
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.DONE)
+    except Exception as error:
+        if arguments.debug:
+            raise
+        first = (str(error).splitlines() or [""])[0]
+        _say(f"audit: a fault of ours: {type(error).__name__}: {first[:300]}; run it with --debug and send us what it prints")
+        return int(ExitCode.FAILED)
+
+
+def _say(line: str) -> None:
+    from audit.terminal import say
+
+    say(line)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="audit",
+        description="Measured capacity audits of Slurm clusters: evidence to hours, dollars and a report.",
+        epilog="example:\n  audit demo /tmp/demo        # the whole chain on a generated cluster\n\n"
+        "exit codes: 0 done, 1 failed, 2 usage, 3 no report possible, 4 partly done, 130 interrupted",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"audit {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show a traceback where something fails")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    init = _verb(verbs, "init", _init, "make the folder of an engagement", "audit init alpha --cluster alpha --timezone Europe/Berlin")
+    init.add_argument("folder", metavar="DIR", type=Path)
+    init.add_argument("--cluster", required=True, help="the cluster's name in the accounting")
+    init.add_argument("--timezone", required=True, help="of times without offset, e.g. Europe/Berlin or UTC")
+    init.add_argument("--from", dest="window_from", metavar="TIME", help="the window's start, e.g. 2026-05-01")
+    init.add_argument("--to", dest="window_to", metavar="TIME", help="its end, exclusive")
+    init.add_argument("--nodes", metavar="HOSTLIST", help='the slice, e.g. "n[001-016]"; default: every node')
+    init.add_argument("--partition", action="append", default=[], help="the slice by partition; may be repeated")
+
+    ingest = _verb(verbs, "ingest", _ingest, "take evidence into the store", "audit ingest sacct-*.txt nodes.txt node-events.txt", site_commands())
+    ingest.add_argument(
+        "files", nargs="*", metavar="FILE", help="dumps, folders of dumps, or - for standard input; plain, gz, xz or zst; "
+        "none: whatever stands in evidence/ and was not taken yet",
+    )
+    ingest.add_argument("--columns", metavar="A,B,…", default="", help="the columns of a dump without header")
+    ingest.add_argument("--delimiter", default="", help=r"its delimiter, where a header does not tell, e.g. '|' or '\x1f'")
+    ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
+
+    report = _verb(verbs, "report", _report, "write PDF, HTML and JSON to out/", "audit report --paper letter")
+    report.add_argument("--paper", choices=("a4", "letter"), default="a4")
+    report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
+
+    show = _verb(verbs, "show", _show, "print one of the store's tables", "audit show job --json --limit 0")
+    show.add_argument("table", choices=TABLES)
+    show.add_argument("--json", action="store_true")
+    show.add_argument("--limit", type=int, default=50, help="rows at most; 0 for all (default 50)")
+
+    demo = _verb(verbs, "demo", _demo, "the whole chain on a generated cluster month", "audit demo /tmp/demo --jobs 5000 --gpus 50")
+    demo.add_argument("folder", metavar="DIR", type=Path)
+    demo.add_argument("--jobs", type=_count, default=20_000)
+    demo.add_argument("--gpus", type=_count, default=100)
+    demo.add_argument("--days", type=_count, default=30)
+    demo.add_argument("--seed", type=int, default=1)
+    demo.add_argument("--sampling", type=int, default=0, metavar="SECONDS", help="peaks as a sampler with this interval sees them")
+    demo.add_argument("--only-generate", action="store_true", help="stop once the evidence is written")
+    return parser
+
+
+def _verb(
+    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, verb: Verb, what: str, example: str, commands: str = ""
+) -> argparse.ArgumentParser:
+    epilog = f"example:\n  {example}"
+    if commands:
+        epilog += f"\n\nrun at the site, for each day of the window:\n\n{commands}"
+    parser = verbs.add_parser(
+        name, help=what, description=what, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    if name not in ("init", "demo"):
+        parser.add_argument("--dir", type=Path, default=Path(), help="the engagement's folder (default: this one)")
+    parser.set_defaults(verb=verb)
+    return parser
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("expects a whole number above 0")
+    return number
+
+
+def _init(arguments: argparse.Namespace) -> ExitCode:
+    from audit.workspace import config_text, create_workspace
+
+    text = config_text(
+        cluster=arguments.cluster,
+        timezone=arguments.timezone,
+        window_from=arguments.window_from,
+        window_to=arguments.window_to,
+        nodes=arguments.nodes,
+        partitions=tuple(arguments.partition),
+    )
+    workspace = create_workspace(arguments.folder, text)
+    print(f"{workspace.root}/audit.toml is made; next: cd {workspace.root} && audit ingest FILE…")
+    return ExitCode.DONE
+
+
+def _ingest(arguments: argparse.Namespace) -> ExitCode:
+    from audit.store.ingest import Options, as_json
+    from audit.terminal import print_json, print_table
+    from audit.workspace import find_workspace
+
+    delimiter = arguments.delimiter.encode().decode("unicode_escape") if "\\" in arguments.delimiter else arguments.delimiter
+    columns = tuple(filter(None, (name.strip() for name in arguments.columns.split(","))))
+    results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
+    good = [r for r in results if not r.error]
+    if arguments.json:
+        print_json([as_json(r) for r in results])
+    else:
+        print_table([_file_row(r) for r in good])
+        if not results:
+            print("nothing new in evidence/; give files, or see `audit ingest --help` for the commands that make them")
+    if len(good) == len(results):
+        return ExitCode.DONE
+    return ExitCode.PARTLY_DONE if good else ExitCode.FAILED
+
+
+def _ingested(workspace, files, options):  # type: ignore[no-untyped-def]
+    from audit.store import ingest
+    from audit.terminal import Progress, say
+
+    progress, results = Progress(), []
+    progress.show("reading evidence")
+    for result in ingest(workspace, files, options=options, say=say):
+        progress.show(f"{len(results) + 1} files; last: {result.name}")
+        results.append(result)
+        if result.error:
+            progress.done()
+            say(f"audit: {result.error}")
+    progress.done()
+    return results
+
+
+def _file_row(result):  # type: ignore[no-untyped-def]
+    return {
+        "file": result.name,
+        "read as": "known already" if result.known else result.kind,
+        "attempts": result.attempts,
+        "steps": result.steps,
+        "nodes": result.nodes,
+        "states": result.node_states,
+        "rejected": result.rejects,
+        "other cluster": result.other_cluster,
+    }
+
+
+def _report(arguments: argparse.Namespace) -> ExitCode:
+    from audit.workspace import find_workspace
+
+    return _reported(find_workspace(arguments.dir), paper=arguments.paper, as_json=arguments.json)
+
+
+def _reported(workspace, *, paper="a4", as_json=False):  # type: ignore[no-untyped-def]
+    from audit.accounting.figures import figures
+    from audit.reporting import text_summary, write_report
+    from audit.store import open_current
+    from audit.terminal import Progress, print_json, say
+
+    progress = Progress()
+    progress.show("adding up hours and dollars")
+    with open_current(workspace, say) as store:
+        report = figures(store.connection, workspace)
+    progress.show("laying out the report")
+    paths = write_report(report, workspace.out, paper=paper)
+    progress.done()
+    if as_json:
+        print_json(report)
+    else:
+        print(text_summary(report))
+        for path in paths:
+            print(path)
+    if not report["coverage"]["headline_allowed"]:
+        say(f"audit: no headline: {report['coverage']['reason']}")
+    return ExitCode.DONE
+
+
+def _show(arguments: argparse.Namespace) -> ExitCode:
+    from audit.accounting.views import create_views
+    from audit.store import open_current
+    from audit.terminal import print_json_rows, print_table, say
+    from audit.workspace import find_workspace
+
+    workspace = find_workspace(arguments.dir)
+    with open_current(workspace, say) as store:
+        if arguments.table in ("allocation", "usage"):
+            create_views(store.connection, workspace)
+        limit = f" LIMIT {arguments.limit}" if arguments.limit > 0 else ""
+        cursor = store.connection.execute(f"SELECT * FROM {arguments.table} ORDER BY ALL{limit}")
+        names = [column[0] for column in cursor.description]
+        rows = cursor.fetchall()
+    if arguments.json:
+        print_json_rows(names, rows)
+    else:
+        print_table([dict(zip(names, row, strict=True)) for row in rows])
+    return ExitCode.DONE
+
+
+def _demo(arguments: argparse.Namespace) -> ExitCode:
+    from audit.sample import generate
+    from audit.store.ingest import Options
+    from audit.terminal import Progress
+    from audit.workspace import config_text, create_workspace
+
+    workspace = create_workspace(
+        arguments.folder, config_text(
+            cluster="sample",
+            timezone="America/Chicago",
+            accelerators={"a100": "A100-80GB"},
+            generated_sample=True,
+        )
+    )
+    progress = Progress()
+    progress.show("generating the sample")
+    summary = generate(
+        workspace.evidence,
+        workspace.root / "truth",
+        jobs=arguments.jobs,
+        gpus=arguments.gpus,
+        days=arguments.days,
+        seed=arguments.seed,
+        sampling_s=arguments.sampling,
+    )
+    progress.done()
+    print(f"generated sample: {summary.attempts:,} attempts on {summary.nodes:,} nodes with {summary.gpus:,} GPUs")
+    if arguments.only_generate:
+        return ExitCode.DONE
+    failed = [r for r in _ingested(workspace, [], Options(generated=True)) if r.error]
+    if failed:
+        raise UsageError(failed[0].error)
+    return _reported(workspace)  # type: ignore[no-any-return]

@@ -1,0 +1,82 @@
+"""Which card of the price book a Slurm GRES type is: `nvidia_a100-sxm4-80gb` is an A100-80GB."""
+
+import re
+from collections.abc import Mapping
+
+from audit.errors import NoReportError, UsageError
+from audit.pricing.book import SAME_MEMORY, Card, PriceBook
+from audit.workspace import quote
+
+_MAKERS = {"nvidia", "amd", "tesla", "geforce", "instinct", "quadro"}
+_MIG = re.compile(r"[-_.]?\d+g\.\d+gb.*$")
+_ALIASES = {"h100nvl": 94.0, "v100s": 32.0}  # forms whose name, not a number, tells the card's memory in GiB
+
+
+def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card | None:
+    """The card that a GRES type (MIG profiles included) names; None where the book sells none such.
+
+    `chosen` is [prices.accelerators] of audit.toml: GRES type to card label. Raises NoReportError where two
+    cards fit and nothing is chosen, UsageError where what is chosen is not in the book.
+    """
+    plain = _MIG.sub("", gres_type.lower())
+    choice = next(
+        (label for name, label in chosen.items() if name.lower() in (plain, gres_type.lower())), None
+    )
+    if choice is not None:
+        return _labelled(choice, book)
+    name, mem_gib = _family(plain, book)
+    if name is None:
+        return None
+    fitting = [c for c in book.cards if _base(c.accelerator) == name]
+    if mem_gib is not None:
+        near = [c for c in fitting if abs(c.mem_gib - mem_gib) <= SAME_MEMORY * mem_gib]
+        return near[0] if near else None
+    names = sorted({c.accelerator for c in fitting})
+    if len(names) > 1:
+        raise NoReportError(
+            f"GRES type {quote(plain)} fits {' and '.join(names)} in the price book",
+            remedy=f"say which in audit.toml: [prices.accelerators] {quote(plain)} = {quote(names[-1])}",
+        )
+    return max(fitting, key=lambda c: c.instances)
+
+
+def _labelled(label: str, book: PriceBook) -> Card:
+    for card in book.cards:
+        if card.label.lower() == label.lower():
+            return card
+    raise UsageError(
+        f"prices.accelerators names {quote(label)}, which the price book does not hold",
+        where="audit.toml",
+        remedy=f"use one of {', '.join(c.label for c in book.cards)}",
+    )
+
+
+def _base(accelerator: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"-\d+GB$", "", accelerator).lower())
+
+
+def _forms(base: str) -> set[str]:
+    """A workstation card goes by its number with and without `rtx`."""
+    bare = base.removeprefix("rtx")
+    return {base, bare, f"rtx{bare}"} if base.startswith("rtx") or base == "a6000" else {base}
+
+
+def _family(text: str, book: PriceBook) -> tuple[str | None, float | None]:
+    """The card family a normalised type starts with, the longest that does, and the memory it names (GiB)."""
+    tokens = [t for t in re.split(r"[^a-z0-9]+", text) if t and t not in _MAKERS]
+    joined = "".join(tokens)
+    ends = {len("".join(tokens[:n])) for n in range(1, len(tokens) + 1)}
+    known = {form: base for base in {_base(c.accelerator) for c in book.cards} for form in _forms(base)}
+    for form in sorted(known, key=len, reverse=True):
+        rest = joined.removeprefix(form)
+        if joined.startswith(form) and (not re.match(r"\d(?!\d*g)", rest) or len(form) in ends):
+            alias = next((mem for name, mem in _ALIASES.items() if joined.startswith(name)), None)
+            return known[form], alias or _memory(tokens, rest)
+    return None, None
+
+
+def _memory(tokens: list[str], rest: str) -> float | None:
+    for token in (*tokens[1:], rest):
+        if match := re.fullmatch(r"(\d{1,3})(?:gb?)?(?:hbm\d?e?)?", token):
+            return float(match[1])
+    return None

@@ -1,0 +1,62 @@
+"""Writes a report's files: all of them whole, or none of them touched."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from audit.errors import AuditError
+
+
+def write_report(report: Mapping[str, Any], out: Path, *, paper: str = "a4") -> list[Path]:
+    """Writes report.json, report.html and report.pdf into `out` (made if need be) and returns their paths.
+
+    `paper` is "a4" or "letter". Everything is rendered before the first file is replaced. The same report
+    under the same SOURCE_DATE_EPOCH gives the same bytes. AuditError: unknown paper, a figure that is no
+    number, a folder that cannot be written.
+    """
+    from audit.reporting.definition import definition
+    from audit.reporting.page import render_page
+    from audit.reporting.pdf import render_pdf
+
+    data = report_json(report)
+    page = render_page(report, definition())
+    files = {
+        "report.json": data,
+        "report.html": page.html.encode(),
+        "report.pdf": render_pdf(page, paper),
+    }
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return _replace(out, files)
+    except OSError as error:
+        raise AuditError(
+            f"the report cannot be written: {error.strerror}",
+            where=str(out),
+            remedy="free space or choose another folder",
+        ) from error
+
+
+def report_json(report: Mapping[str, Any]) -> bytes:
+    """The report as JSON, keys sorted, two spaces; pure ASCII, so no name can garble a terminal."""
+    try:
+        return (json.dumps(report, sort_keys=True, indent=2, allow_nan=False) + "\n").encode("ascii")
+    except ValueError as error:
+        raise AuditError(
+            f"a figure of the report is no number: {error}", remedy="report this as a fault"
+        ) from error
+
+
+def _replace(out: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Puts each file in place by a rename, so that a reader meets the old one or the new one, whole."""
+    waiting = {out / name: out / f".{name}.{os.getpid()}.tmp" for name in files}
+    try:
+        for temporary, content in zip(waiting.values(), files.values(), strict=True):
+            temporary.write_bytes(content)
+        for path, temporary in waiting.items():
+            temporary.replace(path)
+    finally:
+        for temporary in waiting.values():
+            temporary.unlink(missing_ok=True)
+    return list(waiting)

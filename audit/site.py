@@ -1,0 +1,26 @@
+"""The commands that give the evidence at a site: bounded per day, epoch times, a delimiter no name holds."""
+
+# Every attempt, and no free text but the job's name (and jobstats' summary): submit lines can hold secrets.
+SITE_FIELDS = (
+    "JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended "
+    "State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES "
+    "NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment JobName"
+).split()
+
+
+def sacct_command(first: str = "2026-05-01", last: str = "2026-05-02") -> str:
+    """The command that dumps one day of accounting, all of which we read."""
+    return (
+        f"SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S {first} -E {last} -o {','.join(SITE_FIELDS)}"
+    )
+
+
+def site_commands() -> str:
+    """What to run at a site, ready to paste into bash on a node with Slurm's commands."""
+    daily = sacct_command('"$day"', '"$(date -d "$day + 1 day" +%F)"')
+    return f"""\
+for n in $(seq 0 13); do day=$(date -d "2026-05-01 + $n days" +%F)
+  {daily} > "sacct-$day.txt"
+done
+SLURM_TIME_FORMAT=%s scontrol show node -o > nodes.txt
+SLURM_TIME_FORMAT=%s sacctmgr show event -P start=2026-05-01 > node-events.txt"""

@@ -1,0 +1,163 @@
+"""Opens `audit.duckdb`: schema, views, settling; one line where it is locked, a rebuild where it is stale."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from audit import __version__, units
+from audit.errors import AuditError
+from audit.workspace import Workspace
+
+_HERE = Path(__file__).parent
+_MEMORY_LIMIT = "700MB"  # leaves room for the readers' blocks; DuckDB spills beside the database
+
+
+class StaleStoreError(AuditError):
+    """The store was made by another version: it must be rebuilt from the evidence."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store. Every view of `views/` is there; `connection` takes any SQL."""
+
+    workspace: Workspace
+    connection: duckdb.DuckDBPyConnection
+
+
+def version() -> str:
+    """What a store must have been made by to be used as it is: our version, the schema and DuckDB's version."""
+    schema = hashlib.sha256((_HERE / "schema.sql").read_bytes()).hexdigest()[:12]
+    return f"audit {__version__}, schema {schema}, DuckDB {duckdb.__version__}"
+
+
+@contextmanager
+def open_store(workspace: Workspace, *, write: bool = False) -> Iterator[Store]:
+    """The store of a workspace, settled, with its views.
+
+    AuditError where another command holds it or nothing was ingested; StaleStoreError where another version made it.
+    """
+    if not write and not workspace.database.exists():
+        raise AuditError("nothing was ingested yet", where=str(workspace.root), remedy="run `audit ingest FILE…` first")
+    connection = connect(workspace.database, write=write)
+    try:
+        _check_version(connection, workspace)
+        if not write and not _is_settled(connection):
+            connection.close()
+            with open_store(workspace, write=True) as store:
+                settle(store.connection)
+            connection = connect(workspace.database, write=False)
+        create_views(connection, workspace)
+        yield Store(workspace, connection)
+    finally:
+        connection.close()
+
+
+def connect(database: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
+    """A connection with our limits; AuditError where the file is held, or cannot be read or written."""
+    try:
+        connection = duckdb.connect(str(database), read_only=not write)
+    except duckdb.IOException as error:
+        raise _unopened(database, str(error)) from None
+    except duckdb.Error as error:
+        raise StaleStoreError(f"cannot be opened ({str(error).splitlines()[0][:120]})", where=str(database)) from None
+    connection.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
+    connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _unopened(database: Path, text: str) -> AuditError:
+    if "lock" in text.lower():
+        holder = re.search(r"PID (\d+)", text)
+        who = f"process {holder[1]}" if holder else "another process"
+        return AuditError(f"is in use by {who}", where=str(database), remedy="wait until it is done, then run this again")
+    if "not a valid" in text.lower() or "version" in text.lower() or "corrupt" in text.lower():
+        return StaleStoreError("was made by another version of DuckDB or is damaged", where=str(database))
+    return AuditError(f"cannot be opened ({text.splitlines()[0][:160]})", where=str(database), remedy="check the folder")
+
+
+def _check_version(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
+    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    if ("meta",) not in tables:
+        if tables:
+            raise StaleStoreError("is no store of ours", where=str(workspace.database))
+        connection.begin()
+        for statement in statements("schema.sql"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO meta VALUES ('version', ?), ('settled', 'yes')", [version()])
+        connection.commit()
+        return
+    made_by = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchall()
+    if made_by != [(version(),)]:
+        raise StaleStoreError("was made by another version", where=str(workspace.database))
+
+
+def _is_settled(connection: duckdb.DuckDBPyConnection) -> bool:
+    return connection.execute("SELECT value FROM meta WHERE key = 'settled'").fetchall() == [("yes",)]
+
+
+def settle(connection: duckdb.DuckDBPyConnection) -> None:
+    """Decides which records count, in one transaction: the same answer in whichever order the files came."""
+    if _is_settled(connection):
+        return
+    connection.begin()
+    for path in sorted((_HERE / "settle").glob("*.sql")):
+        for statement in statements(f"settle/{path.name}"):
+            connection.execute(statement)
+    connection.execute("UPDATE meta SET value = 'yes' WHERE key = 'settled'")
+    connection.commit()
+
+
+def statements(name: str) -> list[str]:
+    """The statements of one of our .sql files."""
+    text = (_HERE / name).read_text(encoding="utf-8")
+    bare = re.sub(r"--[^\n]*", "", text)
+    return [part for part in (piece.strip() for piece in bare.split(";")) if part]
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
+    """The views over the tables, and what audit.toml states of window, slice and sizes, for this connection only."""
+    config = workspace.config
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE asked_window AS SELECT CAST(? AS TIMESTAMP) AS window_from, CAST(? AS TIMESTAMP) AS window_to",
+        [_naive(config.window_from), _naive(config.window_to)],
+    )
+    connection.execute("CREATE OR REPLACE TEMP TABLE asked_node (cluster VARCHAR, node VARCHAR)")
+    connection.execute("CREATE OR REPLACE TEMP TABLE asked_partition (partition VARCHAR)")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE node_override (cluster VARCHAR, node VARCHAR, cores DOUBLE, mem_bytes BIGINT, "
+        "gpus DOUBLE, gpu_type VARCHAR)"
+    )
+    asked = [(config.cluster, node) for node in units.hosts(config.slice_nodes)]
+    stated = [
+        (config.cluster, node, size.cores, size.mem_bytes, size.gpus, size.gpu_type)
+        for size in config.node_sizes
+        for node in units.hosts(size.names)
+    ]
+    for table, rows in (("asked_node", asked), ("asked_partition", [(p,) for p in config.slice_partitions]), ("node_override", stated)):
+        if rows:
+            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    for name in _VIEWS:
+        for statement in statements(f"views/{name}.sql"):
+            connection.execute(statement)
+
+
+_VIEWS = ("job", "span", "step", "node", "node_state", "gpu_summary", "window_bounds", "slice_node")
+
+
+def _naive(moment: object) -> object:
+    return moment.replace(tzinfo=None) if moment is not None else None  # type: ignore[attr-defined]
+
+
+def remove(workspace: Workspace) -> None:
+    """Deletes the store and what DuckDB keeps beside it."""
+    for path in workspace.root.glob(f"{workspace.database.name}*"):
+        if path.is_file():
+            os.unlink(path)

@@ -1,0 +1,320 @@
+"""Evidence into the store: each file once, in one transaction, copied into `evidence/` and listed there."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+import duckdb
+import polars as pl
+
+from audit.errors import AuditError
+from audit.evidence import READERS, TABLES, Context, EvidenceError, recognised
+from audit.store import manifest
+from audit.store.database import Store, StaleStoreError, create_views, open_store, remove, settle
+from audit.workspace import Workspace
+
+STANDARD_INPUT = "-"
+_INCOMING = ".incoming-"
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What came of one file: its rows by kind, or `error`, or `known` where it had been ingested before."""
+
+    name: str
+    kind: str = ""
+    attempts: int = 0
+    steps: int = 0
+    nodes: int = 0
+    node_states: int = 0
+    rejects: int = 0
+    other_cluster: int = 0
+    known: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How files without a header are to be read, and whether what is ingested was generated."""
+
+    columns: tuple[str, ...] = ()
+    delimiter: str = ""
+    generated: bool = False
+
+
+Progress = Callable[[str], None]
+
+
+def ingest(
+    workspace: Workspace,
+    files: Sequence[str],
+    *,
+    options: Options | None = None,
+    say: Progress = lambda line: None,
+) -> Iterator[FileResult]:
+    """Takes `files` (paths, folders, `-` for standard input), then whatever stands in `evidence/` and is not in the store.
+
+    One result a file; a file that fails leaves nothing behind and the others go on. AuditError where nothing can go on.
+    """
+    options = options or Options()
+    with _writable(workspace, say) as store, _disk(workspace):
+        for stray in workspace.evidence.glob(f"{_INCOMING}*"):
+            stray.unlink()
+        entries = manifest.load(workspace.evidence)
+        known = _hashes(store.connection)
+        for path in manifest.files(workspace.evidence):
+            entry = entries.get(str(path.relative_to(workspace.evidence)))
+            said = options if entry is None else Options(entry.columns, entry.delimiter, entry.generated)
+            digest = _sha256(path)
+            if entry is not None and entry.sha256 != digest:
+                yield FileResult(path.name, error=f"{path}: was changed after it was ingested; put the first version back")
+            elif digest not in known:
+                yield _take(store, path, path, digest, said, entries, known)
+        for path in _listed(files):
+            yield _from_outside(store, path, options, entries, known)
+        settle(store.connection)
+        create_views(store.connection, workspace)
+
+
+@contextmanager
+def _writable(workspace: Workspace, say: Progress) -> Iterator[Store]:
+    """The store for writing; a store that another version made is removed first, with one line."""
+    workspace.evidence.mkdir(exist_ok=True)
+    try:
+        manager = open_store(workspace, write=True)
+        store = manager.__enter__()
+    except StaleStoreError as stale:
+        say(f"{workspace.database.name} {stale.what}; rebuilding it from evidence/")
+        remove(workspace)
+        manager = open_store(workspace, write=True)
+        store = manager.__enter__()
+    try:
+        yield store
+    finally:
+        manager.__exit__(None, None, None)
+
+
+@contextmanager
+def open_current(workspace: Workspace, say: Progress) -> Iterator[Store]:
+    """The store for reading; one that another version made is rebuilt from `evidence/` first, with one line."""
+    try:
+        with open_store(workspace) as store:
+            yield store
+            return
+    except StaleStoreError:
+        failed = [result.error for result in ingest(workspace, (), say=say) if result.error]
+        if failed:
+            raise AuditError(failed[0]) from None
+    with open_store(workspace) as store:
+        yield store
+
+
+@contextmanager
+def _disk(workspace: Workspace) -> Iterator[None]:
+    """A full disk or a folder without write permission, in one line."""
+    try:
+        yield
+    except (OSError, duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException) as error:
+        raise _storage_error(error, workspace.root) from None
+
+
+def _storage_error(error: Exception, where: Path) -> AuditError:
+    text = str(error)
+    if "No space left" in text or getattr(error, "errno", None) == 28:
+        return AuditError("the disk is full", where=str(where), remedy="make room and run this again: no file was half taken")
+    return AuditError(f"cannot be written ({text.splitlines()[0][:160]})", where=str(where), remedy="mend it and run this again")
+
+
+def _listed(files: Sequence[str]) -> Iterator[Path]:
+    for name in files:
+        path = Path(name)
+        if name != STANDARD_INPUT and path.is_dir():
+            yield from (p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("."))
+        else:
+            yield path
+
+
+def _hashes(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT sha256 FROM evidence_file").fetchall()}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _from_outside(
+    store: Store, path: Path, options: Options, entries: dict[str, manifest.Entry], known: set[str]
+) -> FileResult:
+    """Copies a file into `evidence/` under a name of its own and takes it; leaves no copy of one that fails."""
+    evidence = store.workspace.evidence
+    piped = str(path) == STANDARD_INPUT
+    name = "standard-input.txt" if piped else path.name
+    draft = evidence / f"{_INCOMING}{os.getpid()}"
+    try:
+        if piped:
+            digest = _copy(sys.stdin.buffer, draft)
+        else:
+            with path.open("rb") as source:
+                digest = _copy(source, draft)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        if error.errno == 28:
+            raise
+        return FileResult(name, error=f"{path}: cannot be read ({error.strerror}); check its name and permissions")
+    if digest in known:
+        draft.unlink()
+        return FileResult(name, known=True)
+    target = evidence / name
+    if target.exists():
+        stem, _, ending = name.partition(".")
+        target = evidence / f"{stem}-{digest[:8]}{'.' if ending else ''}{ending}"
+    return _take(store, draft, target, digest, replace(options), entries, known, shown=name if piped else str(path))
+
+
+def _copy(source: IO[bytes], target: Path) -> str:
+    """Copies to `target` and answers the SHA-256 of what went through."""
+    digest = hashlib.sha256()
+    with target.open("wb") as file:
+        while block := source.read(1 << 20):
+            digest.update(block)
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _take(
+    store: Store,
+    path: Path,
+    target: Path,
+    digest: str,
+    options: Options,
+    entries: dict[str, manifest.Entry],
+    known: set[str],
+    shown: str = "",
+) -> FileResult:
+    """Reads one file in one transaction; on success it stands in `evidence/` as `target` and in the manifest."""
+    workspace, connection = store.workspace, store.connection
+    name = str(target.relative_to(workspace.evidence))
+    config = workspace.config
+    context = Context(config.cluster, config.timezone, options.columns, options.delimiter)
+    connection.begin()
+    try:
+        kind = recognised(path)
+        tally = _load(connection, path, kind, context)
+        entry = manifest.Entry(
+            name, digest, path.stat().st_size, kind, shown or entries.get(name, _NO_ENTRY).source, tally.records,
+            _iso(tally.first), _iso(tally.last), options.columns, options.delimiter, options.generated,
+        )
+        connection.execute(
+            "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                tally.file_id, digest, name, kind, entry.size_bytes, tally.records, tally.count("job_record"),
+                tally.count("step_record"), tally.rejects, tally.other_cluster, tally.first, tally.last, options.generated,
+            ],
+        )
+        connection.execute("UPDATE meta SET value = 'no' WHERE key = 'settled'")
+        if path != target:
+            path.replace(target)
+        entries[name] = entry
+        manifest.save(workspace.evidence, entries)
+        connection.commit()
+    except EvidenceError as error:
+        connection.rollback()
+        if path != target:
+            path.unlink(missing_ok=True)
+        return FileResult(Path(shown or name).name, error=str(error).replace(str(path), shown or str(target)))
+    except BaseException:
+        if path != target:
+            path.unlink(missing_ok=True)
+        raise
+    known.add(digest)
+    return FileResult(
+        Path(shown or name).name, kind, tally.count("job_record"), tally.count("step_record"), tally.count("node_record"),
+        tally.count("node_state_record"), tally.rejects, tally.other_cluster,
+    )
+
+
+_NO_ENTRY = manifest.Entry("", "", 0, "", "", 0, None, None)
+
+
+@dataclass
+class _Tally:
+    """How many rows of each table one file gave, and the span of time they cover."""
+
+    file_id: int
+    rows: dict[str, int]
+    other_cluster: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+
+    def count(self, table: str) -> int:
+        return self.rows.get(table, 0)
+
+    @property
+    def rejects(self) -> int:
+        return self.count("reject")
+
+    @property
+    def records(self) -> int:
+        kept = ("job_record", "step_record", "node_record", "node_state_record", "reject")
+        return sum(self.count(table) for table in kept) + self.other_cluster
+
+
+class _Stream:
+    """A frame as an Arrow stream: DuckDB takes it without another library."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context: Context) -> _Tally:
+    [(last_id,)] = connection.execute("SELECT coalesce(max(file_id), 0) FROM evidence_file").fetchall()
+    tally = _Tally(file_id=last_id + 1, rows={})
+    for batch in READERS[kind](path, context):
+        tally.other_cluster += batch.other_cluster
+        for table, frame in batch.rows.items():
+            tally.rows[table] = tally.count(table) + frame.height
+            if not frame.height:
+                continue
+            names = ", ".join(TABLES[table])
+            connection.register("incoming", _Stream(frame))
+            if table == "host_list":
+                connection.execute(f"INSERT OR IGNORE INTO host_list SELECT {names} FROM incoming")
+            else:
+                connection.execute(
+                    f"INSERT INTO {table} (file_id, {names}) SELECT {tally.file_id}, {names} FROM incoming"
+                )
+            connection.unregister("incoming")
+            _widen(tally, frame)
+    return tally
+
+
+_TIMES = ("submit", "start_time", "end_time", "seen", "from_time", "to_time")
+
+
+def _widen(tally: _Tally, frame: pl.DataFrame) -> None:
+    for name in set(_TIMES) & set(frame.columns):
+        low, high = frame[name].min(), frame[name].max()
+        if isinstance(low, datetime) and isinstance(high, datetime):
+            tally.first = min(tally.first or low, low)
+            tally.last = max(tally.last or high, high)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat() + "Z"
+
+
+def as_json(result: FileResult) -> dict[str, Any]:
+    """One result with stable keys."""
+    return {key: getattr(result, key) for key in FileResult.__dataclass_fields__}

@@ -1,0 +1,55 @@
+-- Which of several records of one attempt counts: an ended one beats an open one, then the later end, then
+-- the one that says more. Records with another identity (DBIndex, else SLUID) are attempts of their own,
+-- even where submitted in the same second: the later ones are set apart by a microsecond each.
+CREATE OR REPLACE TEMP TABLE doubled AS
+SELECT cluster, job_id_raw, date_trunc('second', submit) AS second
+FROM job_record
+GROUP BY cluster, job_id_raw, date_trunc('second', submit)
+HAVING count(*) > 1;
+
+CREATE OR REPLACE TEMP TABLE contender AS
+SELECT
+    r.rowid AS row_id, r.cluster, r.job_id_raw, d.second, coalesce(r.db_index, r.sluid) AS identity, r.start_time,
+    (
+        CAST(r.state NOT IN ('PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'STOPPED', 'SIGNALING', 'STAGE_OUT') AS INTEGER),
+        coalesce(r.end_time, r.start_time, TIMESTAMP '1970-01-01'), coalesce(r.elapsed_s, -1),
+        CAST(r.start_time IS NOT NULL AS INTEGER) + CAST(r.db_index IS NOT NULL AS INTEGER)
+        + CAST(r.alloc_gres IS NOT NULL AS INTEGER) + CAST(r.alloc_mem_bytes IS NOT NULL AS INTEGER)
+        + CAST(r.cpu_s IS NOT NULL AS INTEGER) + CAST(r.time_limit_s IS NOT NULL AS INTEGER)
+        + CAST(r.user_name IS NOT NULL AS INTEGER) + CAST(r.req_mem_bytes IS NOT NULL AS INTEGER)
+        + CAST(r.eligible IS NOT NULL AS INTEGER) + CAST(r.job_name IS NOT NULL AS INTEGER),
+        hash(r.state, r.job_id, r.exit_code, r.alloc_cores, r.alloc_mem_bytes, r.node_list, r.job_name, r.account, r.partition)
+    ) AS weight
+FROM job_record AS r
+JOIN doubled AS d
+    ON d.cluster = r.cluster AND d.job_id_raw = r.job_id_raw AND d.second = date_trunc('second', r.submit);
+
+CREATE OR REPLACE TEMP TABLE verdict AS
+WITH named AS (
+    SELECT *, coalesce(identity, arg_max(identity, weight) OVER (PARTITION BY cluster, job_id_raw, second)) AS who
+    FROM contender
+), first_seen AS (
+    SELECT cluster, job_id_raw, second, who,
+        row_number() OVER (PARTITION BY cluster, job_id_raw, second ORDER BY min(start_time) NULLS LAST, who) - 1 AS nth
+    FROM named GROUP BY cluster, job_id_raw, second, who
+)
+SELECT n.row_id, n.second + to_microseconds(f.nth) AS submit,
+    row_number() OVER (PARTITION BY n.cluster, n.job_id_raw, n.second, n.who ORDER BY n.weight DESC, n.row_id) > 1 AS superseded
+FROM named AS n
+JOIN first_seen AS f
+    ON f.cluster = n.cluster AND f.job_id_raw = n.job_id_raw AND f.second = n.second
+    AND f.who IS NOT DISTINCT FROM n.who;
+
+-- Steps of attempts that are set apart are attached anew, by identity and time.
+UPDATE step_record AS s SET submit = NULL
+FROM (
+    SELECT DISTINCT r.cluster, r.job_id_raw, r.submit
+    FROM verdict AS v JOIN job_record AS r ON r.rowid = v.row_id
+    WHERE v.submit <> r.submit
+) AS moved
+WHERE s.cluster = moved.cluster AND s.job_id_raw = moved.job_id_raw
+    AND date_trunc('second', s.submit) = date_trunc('second', moved.submit);
+
+UPDATE job_record AS r SET submit = v.submit, superseded = v.superseded
+FROM verdict AS v
+WHERE r.rowid = v.row_id AND (r.submit <> v.submit OR r.superseded <> v.superseded);

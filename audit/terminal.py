@@ -1,0 +1,81 @@
+"""What the command line prints: plain tables, JSON, progress on standard error where it is a terminal."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TextIO
+
+from audit.reporting.hostile import visible
+
+_WIDEST = 40
+
+
+def print_json(value: Any, *, out: TextIO | None = None) -> None:
+    """One JSON document; times as ISO UTC."""
+    json.dump(value, out or sys.stdout, default=_plain, ensure_ascii=True, allow_nan=False, indent=1)
+    (out or sys.stdout).write("\n")
+
+
+def _plain(value: Any) -> Any:
+    return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)
+
+
+def print_json_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A JSON array of objects, written as the rows come."""
+    first = True
+    for row in rows:
+        sys.stdout.write("[\n" if first else ",\n")
+        first = False
+        sys.stdout.write(json.dumps(dict(zip(names, row, strict=True)), default=_plain, ensure_ascii=True))
+    sys.stdout.write("[]\n" if first else "\n]\n")
+
+
+def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Columns aligned, numbers to the right; nothing a name holds can move the cursor. NULL is `not measured`'s dash."""
+    if not rows:
+        return
+    names = list(rows[0])
+    numeric = {n for n in names if all(isinstance(r[n], int | float) or r[n] is None for r in rows)}
+    cells = [[_cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
+    for line in [names, *cells]:
+        parts = [
+            text.rjust(width) if name in numeric else text.ljust(width)
+            for text, width, name in zip(line, widths, names, strict=True)
+        ]
+        print("  ".join(parts).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return visible(str(value), _WIDEST)
+
+
+def say(line: str) -> None:
+    """A line on standard error; what hostile names hold is made visible."""
+    print(visible(line, 2000), file=sys.stderr)
+
+
+class Progress:
+    """One line on standard error that is rewritten; silent where that is no terminal."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        """Replaces the line."""
+        if self._shown:
+            sys.stderr.write(f"\r\x1b[2K{visible(text, 100)}")
+            sys.stderr.flush()
+
+    def done(self) -> None:
+        """Clears the line."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
