@@ -244,7 +244,7 @@ def _demo(arguments: argparse.Namespace) -> ExitCode:
         arguments.folder, config_text(
             cluster="sample",
             timezone="America/Chicago",
-            accelerators={"a100": "A100-80GB"},
+            accelerators={"a100": "A100-80GB", "v100": "V100"},
             generated_sample=True,
         )
     )

@@ -23,8 +23,8 @@ WITH summary AS (
 )
 SELECT cluster, job_id_raw, submit, core_source, cores_max,
     CASE WHEN core_source IS NOT NULL THEN coalesce(watched_cpu_s, accounted_cpu_s, summary_cpu_s) / run_s END AS cores_used,
-    core_source = 'accounting' AND state IN ('TIMEOUT', 'CANCELLED', 'OUT_OF_MEMORY', 'NODE_FAIL', 'DEADLINE',
-        'PREEMPTED', 'REQUEUED') AS cpu_is_bound,
+    CASE WHEN core_source IS NOT NULL THEN core_source = 'accounting' AND state IN ('TIMEOUT', 'CANCELLED',
+        'OUT_OF_MEMORY', 'NODE_FAIL', 'DEADLINE', 'PREEMPTED', 'REQUEUED') END AS cpu_is_bound,
     CASE WHEN core_source IS NOT NULL THEN NULL
         WHEN end_time IS NULL THEN 'still running when the accounting was read'
         WHEN run_s < 60 THEN 'too short to be sampled'

@@ -5,6 +5,7 @@ sizes, TRES) must read as what they are, and what is left over belongs to the fr
 than one reading fits, the record is rejected by name rather than guessed.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -48,6 +49,7 @@ class Recovery:
     def __init__(self, fields: tuple[str, ...], delimiter: str) -> None:
         self._delimiter = delimiter
         self._shapes = [None if name in FREE_TEXT else SHAPES.get(name, ANYTHING) for name in fields]
+        self._names = fields
         self._read = [i for i, name in enumerate(fields) if name in READ_FIELDS]
         self._lead = next((i for i, shape in enumerate(self._shapes) if shape is None), len(fields))
         # Only typed fields in front of the first free text can tell a record's first line from its second.
@@ -68,7 +70,7 @@ class Recovery:
         """The record that begins at `at`: its last line, its fields; or why there is none.
 
         A line that cannot begin a record belongs to the one before it, so a record goes on as far as such
-        lines fit; whole-looking lines between them are then part of its free text.
+        lines fit; whole-looking lines before the first that completes it are part of its free text.
         """
         if not self._can_start(lines[at].text):
             return at, None, "not a record: no job id, state or time where the columns say so"
@@ -78,9 +80,9 @@ class Recovery:
             fragment = not lines[end].whole
             if end > at:
                 islands = 0 if fragment else islands + 1
-                if islands > _ISLAND or (fragment and self._telling and self._can_start(lines[end].text)):
+                if islands > (0 if best else _ISLAND) or (fragment and self._telling and self._can_start(lines[end].text)):
                     break
-                if not fragment:
+                if not fragment or not lines[end].text:
                     continue
             readings = self.readings("\n".join(line.text for line in lines[at : end + 1]))
             if len(readings) == 1:
@@ -98,6 +100,10 @@ class Recovery:
     def _can_start(self, text: str) -> bool:
         """Whether the fields up to the first free text read as a record's, as far as they are there."""
         tokens = text.split(self._delimiter)[: self._lead]
+        said = dict(zip(self._names, tokens, strict=False))
+        plain = re.fullmatch(r"\d+(\..+)?", said.get("jobid", ""))
+        if plain and "jobidraw" in said and said["jobidraw"] != said["jobid"]:
+            return False  # of an id that is no array's or het job's, the raw id is the same
         return len(tokens) >= min(2, self._lead) and all(
             shape is None or shape.fullmatch(token) for shape, token in zip(self._shapes, tokens, strict=False)
         )

@@ -97,7 +97,7 @@ def _records(number: int, job: Any) -> Iterator[Fields]:
         "exitcode": _exit_code(job.get("exit_code")),
         "derivedexitcode": _exit_code(job.get("derived_exit_code")),
         "timelimitraw": _number(time.get("limit")),
-        "nnodes": _number(job.get("allocation_nodes")),
+        "nnodes": _positive(job.get("allocation_nodes")) or _one(requested, "node"),
         "reqcpus": _number(_dict(job, "required").get("CPUs")),
         "reqmem": _requested_mem(job, requested),
         "reqtres": _tres(requested, mem_unit="M"),
@@ -159,12 +159,18 @@ def _number(value: Any) -> str | None:
     return str(value)
 
 
+def _positive(value: Any) -> str | None:
+    number = _number(value)
+    return None if number is None or float(number) == 0 else number
+
+
 def _states(value: Any) -> str | None:
     return ",".join(str(item) for item in value) if isinstance(value, list) else _text(value)
 
 
 def _exit_code(value: Any) -> str | None:
-    if not isinstance(value, dict):
+    """`code:signal`. 22.05 (plain numbers) says SUCCESS and 0 of every job that no signal ended: that is not said."""
+    if not isinstance(value, dict) or (isinstance(value.get("return_code"), int) and value.get("status") == "SUCCESS"):
         return None
     signal = value.get("signal") if isinstance(value.get("signal"), dict) else {}
     killed = _number(signal.get("id", signal.get("signal_id"))) or "0"

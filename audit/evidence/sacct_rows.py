@@ -210,7 +210,7 @@ def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
         alloc_gpus=pl.when(started).then(held["gpus"]),
         alloc_shards=pl.when(started).then(held["shards"]),
         alloc_gres=pl.when(started).then(held["gres"]),
-        cpu_s=units.duration_s(rows["totalcpu"]),
+        cpu_s=pl.when(started).then(units.duration_s(rows["totalcpu"])),
         tasks=units.number(rows["ntasks"]).cast(pl.Int64, strict=False),
         max_rss_bytes=_positive(units.mem_bytes(rows["maxrss"])),
         rss_bytes=_positive(units.mem_bytes(units.tres(rows["tresusageintot"], "mem"))),

@@ -86,14 +86,13 @@ class _Parser:
         marks = np.flatnonzero(codes == mark[0])
         counts = np.diff(np.searchsorted(marks, ends), prepend=0)
         whole = counts == self.extra
-        empty = ends == starts
-        if self.extra:
-            whole &= ~empty
+        if not self.extra:
+            whole &= ends > starts
         frame = self._parsed(body, mark, starts, ends, whole, line)
         odd = self._odd(frame)
         if odd.size:
             whole[odd - line] = False
-        yield self._joined(frame, odd, body, mark, starts, ends, whole, empty, line, last)
+        yield self._joined(frame, odd, body, mark, starts, ends, whole, line, last)
 
     def _parsed(
         self, body: bytes, mark: bytes, starts: np.ndarray, ends: np.ndarray, whole: np.ndarray, line: int
@@ -121,7 +120,7 @@ class _Parser:
 
     def _joined(
         self, frame: pl.DataFrame, odd: np.ndarray, body: bytes, mark: bytes, starts: np.ndarray, ends: np.ndarray,
-        whole: np.ndarray, empty: np.ndarray, line: int, last: bool,
+        whole: np.ndarray, line: int, last: bool,
     ) -> Batch:
         """`frame` with the records recovered from the other lines in their places, as one batch."""
 
@@ -135,7 +134,7 @@ class _Parser:
         records: list[Recovered] = []
         losses: list[Lost] = []
         size = whole.size
-        for run in self._runs(whole, empty, last):
+        for run in self._runs(whole, last):
             lines = [text(i) for i in run]
             if self.held and (not run or run[0] == 0):
                 lines, self.held = self.held + lines, []
@@ -162,10 +161,10 @@ class _Parser:
         batch.rows["reject"] = pl.concat([batch.rows["reject"], lost])
         return batch
 
-    def _runs(self, whole: np.ndarray, empty: np.ndarray, last: bool) -> Iterator[list[int]]:
+    def _runs(self, whole: np.ndarray, last: bool) -> Iterator[list[int]]:
         """Runs of lines for the exact path: odd ones, islands of whole ones between them, and what may go on."""
         size = whole.size
-        wanted = ~whole & ~empty
+        wanted = ~whole
         if self.open_end:
             # A free-text last field may go on in the line after: take the record before an odd line along.
             wanted[:-1] |= wanted[1:] & whole[:-1]

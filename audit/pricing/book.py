@@ -96,13 +96,19 @@ class PriceBook:
         ]
 
     def gpu_node(self, card: Card, gpus: float) -> Rate:
-        """A node with that many of these cards: GPUs x the median price of a node per GPU it carries."""
+        """A node with that many of these cards: GPUs x the median price of a node per GPU it carries.
+
+        Rows that sell the card without a node (no vCPUs) count only where there is no other.
+        """
+        sold = self.of_card(card)
+        whole = [i for i in sold if i.vcpus > 0]
         per_provider: dict[str, list[float]] = defaultdict(list)
-        for item in self.of_card(card):
+        for item in whole or sold:
             per_provider[item.provider].append(item.usd_per_hour / item.gpus)
+        what = "nodes with" if whole else "the card alone, without the node it sits in,"
         return _over_providers(
             {p: gpus * median(v) for p, v in per_provider.items()},
-            f"on-demand list prices of nodes with {card.accelerator} {card.mem_gib:g} GB, per GPU",
+            f"on-demand list prices of {what} {card.accelerator} {card.mem_gib:g} GB, per GPU",
         )
 
     @cached_property

@@ -70,7 +70,7 @@ def _environment(what: Definition) -> "Environment":
         finalize=_shown,
     )
     environment.filters.update(
-        name=lambda text: visible(text, NAME_LIMIT),
+        name=lambda text, limit=NAME_LIMIT: visible(text, limit),
         cell=numerals.whole,
         dollars=numerals.dollars_prose,
         percent=numerals.percent,
@@ -80,6 +80,7 @@ def _environment(what: Definition) -> "Environment":
     environment.globals.update(
         reason=wording.reason,
         basis=wording.basis,
+        priced_name=wording.priced_name,
         window_hours=wording.window_hours,
         held_of=wording.held_of,
         no_recoverable_figure=wording.no_recoverable_figure,

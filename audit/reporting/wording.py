@@ -52,6 +52,12 @@ def basis(report: Report) -> str:
     return _BASIS.get(name, name)
 
 
+def priced_name(price: Mapping[str, Any]) -> str:
+    """What a price is for: a node class, or one unit of a resource."""
+    name = str(price.get("node_class") or price.get("resource") or "(no name)")
+    return {"core": "Core", "mem_gib": "Memory, GiB", "gpu": "GPU"}.get(name, name)
+
+
 def node_sizes_known(report: Report) -> bool:
     """Whether nodes are priced whole; otherwise each resource has its rate and nothing unheld is known."""
     return bool(report["cost"]["mode"] == "node")
@@ -106,7 +112,7 @@ def lede(report: Report) -> str:
     lost, blind = cost["lost_usd"], cost["not_measured_usd"]
     inside = []
     if lost is not None:
-        inside.append(f"{dollars_prose(lost)} was lost to failed attempts")
+        inside.append(f"{dollars_prose(lost) if lost else 'nothing'} was lost to failed attempts")
     if blind:
         everything = cost["held_usd"] is not None and blind >= cost["held_usd"]
         inside.append(f"for {'all of it' if everything else dollars_prose(blind)} the use was not measured")
@@ -124,8 +130,10 @@ def no_recoverable_figure(report: Report) -> str:
 
 
 def measured(report: Report) -> list[Measured]:
-    """One row a resource, in the report's order."""
-    return [_measured(report, row) for row in report["measured"]]
+    """One row a resource: memory, cores, GPUs, then any other."""
+    order = [*_RESOURCE, *(row["resource"] for row in report["measured"])]
+    rows = sorted(report["measured"], key=lambda row: order.index(row["resource"]))
+    return [_measured(report, row) for row in rows]
 
 
 def coverage_sentence(report: Report) -> str:

@@ -48,4 +48,5 @@ def _moments(count: int, start: int, end: int, rng: np.random.Generator) -> Ints
     rate = np.array([cal.HOUR_RHYTHM[t.hour] * cal.DAY_RHYTHM[t.weekday()] for t in local])
     edges = np.append(hours, end)
     mass: Floats = np.append(0.0, np.cumsum(rate * np.diff(edges)))
-    return np.interp(rng.random(count) * mass[-1], mass, edges).astype(np.int64)
+    moments: Ints = np.interp(rng.random(count) * mass[-1], mass, edges).astype(np.int64)
+    return moments

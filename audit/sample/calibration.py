@@ -40,7 +40,7 @@ RETRY_AFTER_S: Final = 900.0
 RETRIES: Final = 3
 
 # Acme: GPUs of the two LLM clusters show no activity in 30 to 34 % of samples; a third is the target.
-# How much of that is cards never touched no trace tells: a tenth of held GPU time is chosen, by the kinds below.
+# How much of that is cards never touched no trace tells: a tenth of held GPU time or a little more is chosen.
 IDLE_GPU_SAMPLES: Final = 1 / 3
 
 REQUEUED_BY_HAND: Final = 0.004

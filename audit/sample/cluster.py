@@ -74,7 +74,10 @@ def build(gpus: int) -> Cluster:
         (T4, older % 2),
         (CPU, max(4, gpus // 5)),
     )
-    classes, nodes, names, node_class = [], [], [], []
+    classes: list[NodeClass] = []
+    nodes: list[tuple[int, ...]] = []
+    names: list[str] = []
+    node_class: list[int] = []
     for kind, count in counts:
         if count:
             nodes.append(tuple(range(len(names), len(names) + count)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.sample import calibration as cal
 from audit.sample.cluster import Cluster
@@ -21,13 +22,13 @@ class Identities:
 
     job_id: list[str]
     job_id_raw: Ints
-    db_index: Ints
+    db_index: NDArray[np.uint64]
     name: list[str]
     folded: Flags
 
 
 def identify(
-    jobs: Jobs, families: Families, job: Ints, why: Ints, submit: Ints, start: Ints, end: Ints
+    jobs: Jobs, families: Families, job: Ints, *, why: Ints, submit: Ints, start: Ints, end: Ints
 ) -> Identities:
     """Ids in order of creation: an array has its own from the start, its tasks get theirs when they start.
 
@@ -103,7 +104,7 @@ def _shown(jobs: Jobs, raw: Ints, parent: Ints) -> list[str]:
     ]
 
 
-def _db_index(created: Ints) -> Ints:
+def _db_index(created: Ints) -> NDArray[np.uint64]:
     """Cluster id, milliseconds and a sequence in 12, 42 and 10 bits, as Slurm 24.11 makes them."""
     order = np.argsort(created, kind="stable")
     moment = created[order]
@@ -112,7 +113,7 @@ def _db_index(created: Ints) -> Ints:
     place_no[order] = (np.arange(len(created)) - first).astype(np.uint64)
     milliseconds = created.astype(np.uint64) * np.uint64(1000) + place_no % np.uint64(1000)
     base = np.uint64(CLUSTER_ID) << np.uint64(52)
-    return base | (milliseconds << np.uint64(10)) | (place_no // np.uint64(1000))  # type: ignore[return-value]
+    return base | (milliseconds << np.uint64(10)) | (place_no // np.uint64(1000))
 
 
 def _names(jobs: Jobs, families: Families, job: Ints, asked: Ints) -> list[str]:

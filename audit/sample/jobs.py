@@ -1,4 +1,4 @@
-"""The jobs of the month: what each needs, what was asked for it, and how it would end if nothing cut it short."""
+"""The jobs of the month: what each needs, what was asked for it, and how it would end by itself."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -204,9 +204,9 @@ def _with_second_tries(families: Families, jobs: Jobs, size_mem: Ints, rng: np.r
         again = np.flatnonzero((rng.random(len(latest)) < chance) & alone)
         more = tried.take(again)
         oom = more.outcome == OUT_OF_MEMORY
-        doubled = np.minimum(nice(more.mem_mib * 2.0, NICE_MIB), size_mem[more.family])
+        doubled = np.minimum(nice((more.mem_mib * 2).astype(np.float64), NICE_MIB), size_mem[more.family])
         more.mem_mib = np.where(oom, doubled, more.mem_mib)
-        longer = nice(more.limit_s / 30.0, NICE_MINUTES) * 60
+        longer = nice((more.limit_s / 30).astype(np.float64), NICE_MINUTES) * 60
         more.limit_s = np.where(oom, more.limit_s, longer)
         more.follows, more.second_try = latest[again], np.ones(len(again), dtype=bool)
         more.submit, more.task = np.full(len(again), -1), np.full(len(again), -1)

@@ -7,18 +7,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.sample import arrivals, jobstats, outages, population, records, render, schedule, steps, truth
+from audit.sample import arrivals, jobstats, outages, population, records, render, schedule, steps
 from audit.sample import calibration as cal
 from audit.sample import jobs as job_draws
+from audit.sample import truth as truths
 from audit.sample.cluster import Cluster, NodeNow, build, inventory_text
 from audit.sample.jobs import Jobs
 from audit.sample.population import Families
-from audit.sample.work import RUNNING, Attempts, Shape, Work
+from audit.sample.work import RUNNING, Shape, Work
 
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """What was made. The window is UTC, from inclusive, to exclusive; `inventory` maps node class to count."""
+    """What was made. The window is UTC, from inclusive, to exclusive; `inventory` counts nodes by class."""
 
     evidence: tuple[Path, ...]
     truth: Path
@@ -36,7 +37,7 @@ class SampleSummary:
 
 
 def generate(
-    evidence: Path, truth_folder: Path, *, jobs: int = 20_000, gpus: int = 100, days: int = 30, seed: int = 1,
+    evidence: Path, truth: Path, *, jobs: int = 20_000, gpus: int = 100, days: int = 30, seed: int = 1,
     sampling_s: float = 0,
 ) -> SampleSummary:  # fmt: skip
     """Writes accounting, node inventory and node events into `evidence`, and `attempts.parquet` aside.
@@ -45,7 +46,7 @@ def generate(
     would have seen them. The same arguments give the same bytes. Raises UsageError for a cluster of no GPU.
     """
     evidence.mkdir(parents=True, exist_ok=True)
-    truth_folder.mkdir(parents=True, exist_ok=True)
+    truth.mkdir(parents=True, exist_ok=True)
     window_from = int(cal.WINDOW_FROM.timestamp())
     window_to = window_from + days * 86400
     start = window_from - min(cal.LEAD_IN_S, days * 86400)
@@ -57,8 +58,10 @@ def generate(
     drawn = job_draws.draw(cluster, families, submitted, (start, window_to), rng)
     spells = outages.draw(cluster, start, window_to, rng)
     attempts = schedule.place(cluster, _work(families, drawn, rng), spells, window_to)
-    made = records.build(cluster, families, drawn, attempts, window_to, sampling_s, rng)
-    made = made.filter(pl.col("end").is_null() | (pl.col("end") >= window_from)).sort("submit", "job_id_raw")
+    made = records.build(
+        cluster, families, drawn, attempts, horizon=window_to, sampling_s=sampling_s, rng=rng
+    )
+    made = made.filter(pl.col("end").is_null() | (pl.col("end") > window_from)).sort("submit", "job_id_raw")
     made = made.with_row_index("record")
     made = made.with_columns(jobstats.comments(made, cluster, attempts, sampling_s))
     made_steps = steps.build(made)
@@ -67,7 +70,7 @@ def generate(
     shown = made.filter(~pl.col("folded"))
     return SampleSummary(
         evidence=tuple(files),
-        truth=truth.write(truth_folder, made),
+        truth=truths.write(truth, made),
         cluster=cal.CLUSTER,
         timezone=cal.TIME_ZONE,
         window_from=datetime.fromtimestamp(window_from, UTC),
@@ -105,7 +108,7 @@ def _work(families: Families, jobs: Jobs, rng: np.random.Generator) -> Work:
     first_of_burst = np.full(int(jobs.burst.max()) + 1, -1)
     np.maximum.at(first_of_burst, jobs.burst, jobs.submit)
     return Work(
-        shapes=[_shape(*(int(value) for value in row)) for row in unique],
+        shapes=[_shape(key) for key in unique.tolist()],
         shape=shape.ravel().tolist(),
         submit=np.where(alone, jobs.submit, -1).tolist(),
         follows=jobs.follows.tolist(),
@@ -121,16 +124,8 @@ def _work(families: Families, jobs: Jobs, rng: np.random.Generator) -> Work:
     )
 
 
-def _shape(
-    node_class: int,
-    nodes: int,
-    cores: int,
-    mem_mib: int,
-    gpus: int,
-    preemptible: int,
-    mate_cores: int,
-    mate_mem: int,
-) -> Shape:
+def _shape(key: list[int]) -> Shape:
+    node_class, nodes, cores, mem_mib, gpus, preemptible, mate_cores, mate_mem = key
     mate = Shape(node_class, 1, mate_cores, mate_mem, 0, preemptible=False) if mate_cores else None
     return Shape(node_class, nodes, cores, mem_mib, gpus, bool(preemptible), mate)
 

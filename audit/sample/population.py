@@ -41,14 +41,15 @@ NICE_MINUTES = np.array(
     ]
 )
 NICE_MIB = np.array(
-    [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 120, 128, 160, 192, 240, 256, 320, 384, 480,
-     512, 640, 768, 900, 1000]
+    [1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 120, 128, 160, 192, 240, 256,
+     320, 384, 480, 512, 640, 768, 900, 1000]
 ) * 1024  # fmt: skip
 
 
 def nice(values: Floats, steps: Ints) -> Ints:
     """The smallest step at or above each value; the largest step where there is none."""
-    return steps[np.minimum(np.searchsorted(steps, values), len(steps) - 1)]
+    chosen: Ints = steps[np.minimum(np.searchsorted(steps, values), len(steps) - 1)]
+    return chosen
 
 
 @dataclass
@@ -100,39 +101,34 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
     kind, node_class = _kinds_and_classes(cluster, count)
     kinds = [cal.KINDS[k] for k in kind]
     classes = [cluster.classes[c] for c in node_class]
-    pick = rng.random(count)
 
-    def per_kind(name: str) -> Floats:
-        return np.array([getattr(k, name) for k in kinds], dtype=float)
+    def choice(options: list[tuple[int, ...]]) -> Ints:
+        return np.array([row[int(u * len(row))] for row, u in zip(options, rng.random(count), strict=True)])
 
-    def choice(name: str) -> Ints:
-        shift = rng.random(count)
-        return np.array(
-            [getattr(k, name)[int(u * len(getattr(k, name)))] for k, u in zip(kinds, shift, strict=True)]
-        )
-
-    def between(name: str) -> Floats:
-        bounds = np.array([getattr(k, name) for k in kinds])
-        return bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) * rng.random(count)
+    def between(bounds: list[tuple[float, float]]) -> Floats:
+        low, high = np.array(bounds, dtype=float).T
+        drawn: Floats = low + (high - low) * rng.random(count)
+        return drawn
 
     size_gpus = np.array([c.gpus for c in classes])
     size_cores = np.array([c.cores for c in classes])
     size_mem = np.array([c.mem_mib for c in classes], dtype=float)
     pool = np.array([len(cluster.nodes[c]) for c in node_class])
     on_gpu = np.array([k.on_gpu for k in kinds])
-    gpus = np.minimum(choice("gpus"), size_gpus)
-    nodes = np.minimum(choice("nodes"), np.maximum(1, pool // 3))
-    cores = np.where(on_gpu, choice("cores") * gpus, choice("cores"))
+    gpus = np.minimum(choice([k.gpus for k in kinds]), size_gpus)
+    nodes = np.minimum(choice([k.nodes for k in kinds]), np.maximum(1, pool // 3))
+    cores = choice([k.cores for k in kinds]) * np.maximum(gpus, 1)
     # never more cores for a GPU than the node's even share and a third: hoarding exists, but not everywhere
     share = np.where(on_gpu, size_cores * gpus * 4 // (3 * np.maximum(size_gpus, 1)), size_cores)
     cores = np.maximum(1, np.minimum(np.minimum(cores, share), size_cores))
     # the need of a GPU's worth of work grows with the memory that stands beside the card
     beside = np.where(on_gpu, size_mem / 128_000 / np.maximum(size_gpus, 1), 1.0)
-    need = per_kind("mem_gib") * 1024 * np.maximum(gpus, 1) ** 0.8 * np.clip(beside, 0.4, 1.3)
+    need = (
+        np.array([k.mem_gib for k in kinds]) * 1024 * np.maximum(gpus, 1) ** 0.8 * np.clip(beside, 0.4, 1.3)
+    )
     need *= rng.lognormal(0, 0.6, count)
-    touched = np.where(rng.random(count) < per_kind("touched"), gpus, np.where(gpus > 1, gpus // 2, 0))
+    all_touched = rng.random(count) < np.array([k.touched for k in kinds])
     user, account = _users(users, count, rng)
-    fail = per_kind("fail")
     families = Families(
         kind=kind,
         user=user,
@@ -141,7 +137,7 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
         node_class=node_class,
         preemptible=on_gpu & (nodes == 1) & (rng.random(count) < cal.PREEMPTIBLE),
         typed=rng.random(count) < 0.6,
-        stem=(pick * 1000).astype(np.int64),
+        stem=rng.integers(1000, size=count),
         model=rng.integers(len(cal.MODELS), size=count),
         nodes=nodes,
         gpus=gpus,
@@ -150,19 +146,20 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
         mem_sigma=rng.uniform(0.06, 0.35, count),
         drift_at=np.where(rng.random(count) < 0.15, rng.uniform(0.25, 0.85, count), 2.0),
         drift_by=rng.lognormal(0.1, 0.3, count),
-        run_s=per_kind("run_s") * rng.lognormal(0, 1, count) ** per_kind("run_spread"),
+        run_s=np.array([k.run_s for k in kinds])
+        * rng.lognormal(0, 1, count) ** np.array([k.run_spread for k in kinds]),
         mem_factor=np.maximum(
             cal.FACTOR_FLOOR, rng.lognormal(np.log(cal.MEM_FACTOR_MEDIAN), cal.MEM_FACTOR_SIGMA, count)
         ),
         limit_factor=np.maximum(
             cal.FACTOR_FLOOR, rng.lognormal(np.log(cal.LIMIT_FACTOR_MEDIAN), cal.LIMIT_FACTOR_SIGMA, count)
         ),
-        activity=between("activity"),
-        working=between("working"),
-        vram=between("vram"),
-        gpus_touched=touched,
-        core_use=between("core_use"),
-        fail=np.minimum(0.7, fail * rng.gamma(3, 1 / 3, count)),
+        activity=between([k.activity for k in kinds]),
+        working=between([k.working for k in kinds]),
+        vram=between([k.vram for k in kinds]),
+        gpus_touched=np.where(all_touched, gpus, gpus // 2),
+        core_use=between([k.core_use for k in kinds]),
+        fail=np.minimum(0.7, np.array([k.fail for k in kinds]) * rng.gamma(3, 1 / 3, count)),
         throttle=np.where(rng.random(count) < 0.25, rng.integers(2, 9, count), 0),
         partner=np.full(count, -1),
     )
@@ -196,7 +193,8 @@ def _weights(kind: Ints, user: Ints, rng: np.random.Generator) -> Floats:
     share = np.array([k.job_share / k.burst for k in cal.KINDS])
     total = np.bincount(kind, weights=weight, minlength=len(cal.KINDS))
     weight = weight / total[kind] * share[kind]
-    return weight / weight.sum()
+    shares: Floats = weight / weight.sum()
+    return shares
 
 
 def _with_partners(families: Families) -> Families:

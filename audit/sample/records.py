@@ -2,15 +2,14 @@
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from audit.sample import calibration as cal
-from audit.sample import jobs as outcomes
-from audit.sample.cluster import PREEMPTIBLE_PARTITION, Cluster
-from audit.sample.identity import Identities, identify, node_lists
+from audit.sample.cluster import MIB, PREEMPTIBLE_PARTITION, Cluster
+from audit.sample.identity import identify, node_lists
 from audit.sample.jobs import Jobs
 from audit.sample.population import Families, Flags, Floats, Ints
 from audit.sample.work import (
-    NATURAL,
     NODE_FAIL,
     PENDING,
     PREEMPTED,
@@ -19,6 +18,8 @@ from audit.sample.work import (
     WITHDRAWN,
     Attempts,
 )
+
+Texts = NDArray[np.str_]
 
 OUTCOME_STATES = np.array(["COMPLETED", "FAILED", "CANCELLED", "OUT_OF_MEMORY", "TIMEOUT"])
 FAILURE_CODES = np.array(["1:0", "1:0", "1:0", "2:0", "127:0", "0:11", "0:9", "137:0"])
@@ -34,8 +35,8 @@ _WHY_STATES = {
 
 
 def build(
-    cluster: Cluster, families: Families, jobs: Jobs, attempts: Attempts, horizon: int, sampling_s: float,
-    rng: np.random.Generator,
+    cluster: Cluster, families: Families, jobs: Jobs, attempts: Attempts, *,
+    horizon: int, sampling_s: float, rng: np.random.Generator,
 ) -> pl.DataFrame:  # fmt: skip
     """One row a record, whole numbers in seconds, MiB and KiB; `start` and `end` NULL where there is none.
 
@@ -48,13 +49,16 @@ def build(
     why = np.array(attempts.why, dtype=np.int64)[which]
     submit = np.array(attempts.submit, dtype=np.int64)[which]
     drawn, family = jobs.take(job), families.take(jobs.family[job])
-    ids = identify(jobs, families, job, why, submit, start, end)
+    ids = identify(jobs, families, job, why=why, submit=submit, start=start, end=end)
     state = _states(why, drawn)
     elapsed = np.where(start < 0, 0, np.where(end < 0, horizon, end) - start)
     reached = _reached(drawn, family, elapsed, state)
-    seen, sampled = _seen(reached, drawn, elapsed, state, sampling_s, rng)
+    seen, sampled = _seen(reached, drawn, elapsed, state=state, sampling_s=sampling_s, rng=rng)
     lists, firsts, held = node_lists(cluster, attempts, which, component, family.nodes)
     classes = [cluster.classes[k] for k in family.node_class]
+    vram = np.array([size.vram_bytes for size in classes])
+    driver = np.array([size.driver_bytes for size in classes])
+    used_mib = (drawn.vram * vram / MIB).astype(np.int64)
     return pl.DataFrame(
         {
             "job": job,
@@ -85,8 +89,9 @@ def build(
             "mem_mib": drawn.mem_mib * family.nodes,
             "gpus": family.gpus * family.nodes,
             "gpu_type": [size.gpu_type for size in classes],
-            "vram_bytes": [size.vram_bytes for size in classes],
-            "driver_bytes": [size.driver_bytes for size in classes],
+            "vram_bytes": vram,
+            "driver_bytes": driver,
+            "vram_used_bytes": np.minimum(driver + used_mib * MIB, vram),
             "typed": family.typed,
             "node_list": lists,
             "first_node": firsts,
@@ -106,7 +111,6 @@ def build(
             "gpus_touched": family.gpus_touched * family.nodes,
             "gpu_util": drawn.activity * drawn.working,
             "gpu_idle": 1 - drawn.working,
-            "vram_share": drawn.vram,
             "run_s": drawn.run_s,
             "family": drawn.family,
         }
@@ -126,22 +130,20 @@ def _with_components(jobs: Jobs, attempts: Attempts) -> tuple[Ints, Ints, Ints]:
     return np.concatenate([job, second[job[paired]]]), which, component
 
 
-def _states(why: Ints, drawn: Jobs) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def _states(why: Ints, drawn: Jobs) -> Texts:
     state = OUTCOME_STATES[drawn.outcome].astype("U16")
     for code, name in _WHY_STATES.items():
         state[why == code] = name
     return state
 
 
-def _exit_codes(state: np.ndarray[tuple[int], np.dtype[np.str_]], drawn: Jobs) -> list[str]:
+def _exit_codes(state: Texts, drawn: Jobs) -> list[str]:
     failure = FAILURE_CODES[drawn.label % len(FAILURE_CODES)]
     codes = np.select([state == "FAILED", state == "OUT_OF_MEMORY"], [failure, "0:125"], "0:0")
     return [str(code) for code in codes]
 
 
-def _reached(
-    drawn: Jobs, family: Families, elapsed: Ints, state: np.ndarray[tuple[int], np.dtype[np.str_]]
-) -> Ints:
+def _reached(drawn: Jobs, family: Families, elapsed: Ints, state: Texts) -> Ints:
     """The peak an attempt came to: its need once the peak is past, less before, never above the request."""
     progress = elapsed / drawn.run_s
     full = progress >= drawn.peak_at
@@ -154,8 +156,7 @@ def _reached(
 
 
 def _seen(
-    reached: Ints, drawn: Jobs, elapsed: Ints, state: np.ndarray[tuple[int], np.dtype[np.str_]],
-    sampling_s: float, rng: np.random.Generator,
+    reached: Ints, drawn: Jobs, elapsed: Ints, *, state: Texts, sampling_s: float, rng: np.random.Generator
 ) -> tuple[Ints, Flags]:  # fmt: skip
     """What accounting recorded, and whether it recorded anything.
 
@@ -179,6 +180,3 @@ def _tasks(family: Families) -> Ints:
     tasks = np.where(family.gpus > 0, family.gpus, np.where(mpi, family.cores, 1))
     srun = np.isin(family.kind, [k for k, kind in enumerate(cal.KINDS) if kind.steps == "srun"])
     return np.where(srun, tasks * family.nodes, 1)
-
-
-__all__ = ["Identities", "build"]

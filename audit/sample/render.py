@@ -1,4 +1,4 @@
-"""`sacct -a -D -P --delimiter=$'\\x1f'` of the records: one file a day, by the day on which an attempt ended."""
+"""`sacct -a -D -P --delimiter=$'\\x1f'` of the records, one file a day: that on which an attempt ended."""
 
 from pathlib import Path
 
@@ -18,11 +18,13 @@ _EMPTY = pl.lit("")
 
 
 def lines(records: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """`day` (local date of the end; NULL while it has not ended) and `line`, in the order sacct prints them."""
+    """`day` (local date of the end, NULL before it) and `line`, in the order sacct prints them."""
     cpu = steps.group_by("record").agg(total_cpu_ms=pl.col("cpu_ms").sum())
     jobs = _job_rows(_folded(records).join(cpu, on="record", how="left"))
     of_record = records.select(
-        "record", "job_id", "job_id_raw", "db_index", "account", "gpu_type", job_end="end"
+        *("record", "job_id", "job_id_raw", "db_index", "account", "gpu_type"),
+        job_end="end",
+        job_state="state",
     )
     rows = pl.concat([jobs, _step_rows(steps.join(of_record, on="record"))])
     day = pl.from_epoch("job_end").dt.replace_time_zone("UTC").dt.convert_time_zone(cal.TIME_ZONE).dt.date()
@@ -42,7 +44,7 @@ def write(evidence: Path, rows: pl.DataFrame) -> tuple[Path, ...]:
 
 
 def _folded(records: pl.DataFrame) -> pl.DataFrame:
-    """Pending array tasks become their array's one row, `123_[5-10%2]`; a record's place stays that of the first."""
+    """Pending array tasks become their array's one row, `123_[5-10%2]`, where the first of them stood."""
     waiting = records.filter("folded")
     if waiting.is_empty():
         return records
@@ -74,7 +76,7 @@ def _job_rows(records: pl.DataFrame) -> pl.DataFrame:
     by_uid = pl.when(pl.col("state") == "CANCELLED").then(pl.format("CANCELLED by {}", "uid"))
     withdrawn = pl.col("end").is_not_null() & ~started
     asked = tres("cores", "asked_type", "gpus", "mem_mib", "nodes")
-    cells = {
+    cells: dict[str, str | pl.Expr] = {
         "JobID": "job_id",
         "JobIDRaw": "job_id_raw",
         "Cluster": pl.lit(cal.CLUSTER),
@@ -105,9 +107,7 @@ def _job_rows(records: pl.DataFrame) -> pl.DataFrame:
         .then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes"))
         .otherwise(_EMPTY),
         "NodeList": "node_list",
-        "TotalCPU": cpu_time(
-            pl.when(pl.col("end").is_null()).then(0).otherwise(pl.col("total_cpu_ms").fill_null(0))
-        ),
+        "TotalCPU": _cpu("total_cpu_ms", "state"),
         "MaxRSS": _EMPTY,
         "AveRSS": _EMPTY,
         "TRESUsageInTot": _EMPTY,
@@ -129,7 +129,7 @@ def _step_rows(steps: pl.DataFrame) -> pl.DataFrame:
     )
     billing = pl.col("step") == "extern"
     plain = tres("cores", "gpu_type", "gpus", "mem_mib", "nodes", billing=False)
-    cells = {
+    cells: dict[str, str | pl.Expr] = {
         "JobID": pl.format("{}.{}", "job_id", "step"),
         "JobIDRaw": pl.format("{}.{}", "job_id_raw", "step"),
         "Cluster": pl.lit(cal.CLUSTER),
@@ -158,7 +158,7 @@ def _step_rows(steps: pl.DataFrame) -> pl.DataFrame:
         .then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes"))
         .otherwise(plain),
         "NodeList": "node_list",
-        "TotalCPU": cpu_time(pl.when(pl.col("end").is_null()).then(0).otherwise(pl.col("cpu_ms"))),
+        "TotalCPU": _cpu("cpu_ms", "job_state"),
         "MaxRSS": pl.when(seen).then(resident(pl.col("max_kib") * 1024)).otherwise(_EMPTY),
         "AveRSS": pl.when(seen).then(resident(total // pl.col("tasks"))).otherwise(_EMPTY),
         "TRESUsageInTot": pl.when(seen).then(usage).otherwise(_EMPTY),
@@ -166,6 +166,12 @@ def _step_rows(steps: pl.DataFrame) -> pl.DataFrame:
         "JobName": "name",
     }
     return _joined(steps, cells, pl.col("kind"), "job_end")
+
+
+def _cpu(milliseconds: str, state: str) -> pl.Expr:
+    """TotalCPU; nothing for what runs, waits, never ran, or was lost with its node."""
+    unknown = pl.col("end").is_null() | (pl.col(state) == "NODE_FAIL")
+    return cpu_time(pl.when(unknown).then(0).otherwise(pl.col(milliseconds).fill_null(0)))
 
 
 def _joined(frame: pl.DataFrame, cells: dict[str, str | pl.Expr], kind: pl.Expr, end: str) -> pl.DataFrame:

@@ -4,9 +4,9 @@ This is the one loop over jobs in the room: whether a job fits depends on every 
 there is nothing to vectorise. Plain lists and integers keep it at a few tens of microseconds a job.
 
 Order within a class of nodes is by submission plus time limit, so that short jobs pass long ones, with
-backfill: whatever fits starts, but a job that has waited too long gets nodes kept free for it. Waiting jobs of one shape stand in one queue, so that an array
-of hundreds costs one look. A node is never promised more than it has: every start takes from the node's
-free cores, memory and GPUs, and asks first.
+backfill: whatever fits starts, but a job that has waited too long gets nodes kept free for it. Waiting
+jobs of one shape stand in one queue, so that an array of hundreds costs one look. A node is never promised
+more than it has: every start takes from the node's free cores, memory and GPUs, and asks first.
 """
 
 from collections import deque
@@ -164,7 +164,7 @@ class _Controller:
             self.on_node[node].discard(attempt)
             if part.gpus:
                 self.cards[node] = sorted((*self.cards[node], *attempts.gpus[attempt][place_no]))
-        again = why == REQUEUED or (why == NODE_FAIL and work.requeues[job]) or why == PREEMPTED
+        again = why in (REQUEUED, PREEMPTED) or (why == NODE_FAIL and work.requeues[job])
         if again and self.starts[job] <= cal.RESTARTS:
             self.asked[job], self.eligible[job] = now + 1, now + 1 + cal.REQUEUE_DELAY_S
             heappush(self.events, (self.eligible[job], _SUBMIT, job, 0))
@@ -209,7 +209,7 @@ class _Controller:
         )
 
     def _usable(self, node: int, until: int, job: int = -1) -> bool:
-        """Whether the node takes jobs that may run `until` then: up, kept for nobody else, no work announced."""
+        """Whether the node takes a job that may run until then: up, not kept, no maintenance before."""
         closes = self.closes_at[node]
         kept_for = self.kept_for[node]
         return (

@@ -5,19 +5,12 @@ import polars as pl
 
 def exact_mib(mib: pl.Expr) -> pl.Expr:
     """Requested memory: the largest unit that loses nothing, halves allowed (`16000M`, `62.50G`, `1T`)."""
-    gib = (
-        pl.when(mib % 1024 == 0)
-        .then(pl.format("{}G", mib // 1024))
-        .otherwise(pl.format("{}.50G", mib // 1024))
-    )
-    tib_whole = (mib >= 1024 * 1024) & (mib % (1024 * 1024) == 0)
-    return (
-        pl.when(tib_whole)
-        .then(pl.format("{}T", mib // (1024 * 1024)))
-        .when((mib >= 1024) & (mib % 512 == 0))
-        .then(gib)
-        .otherwise(pl.format("{}M", mib))
-    )
+    text = pl.format("{}M", mib)
+    for unit, letter in ((1024, "G"), (1024 * 1024, "T")):
+        whole = pl.when(mib % unit == 0).then(pl.lit("")).otherwise(pl.lit(".50"))
+        fits = (mib >= unit) & (mib % (unit // 2) == 0)
+        text = pl.when(fits).then(pl.format("{}{}{}", mib // unit, whole, pl.lit(letter))).otherwise(text)
+    return text
 
 
 def resident(size_bytes: pl.Expr) -> pl.Expr:

@@ -10,7 +10,6 @@ BATCH_KIB = 4921  # what a shell that waits for srun takes on a real node
 LAUNCHER_MS = 46  # and its CPU time
 EXTERN_MS = 1
 
-_FAILING = ["FAILED", "OUT_OF_MEMORY", "TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "REQUEUED"]
 _KILLED = ["TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "REQUEUED"]
 
 
@@ -74,20 +73,16 @@ def _on_first_node(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _extern(frame: pl.DataFrame) -> pl.DataFrame:
-    ended = pl.when(pl.col("end").is_null()).then(pl.lit("RUNNING")).otherwise(pl.lit("COMPLETED"))
     nothing = pl.when(pl.col("seen_kib").is_not_null()).then(pl.lit(0, pl.Int64))
     return _plain(frame, "extern", 2, nothing, pl.lit(EXTERN_MS, pl.Int64)).with_columns(
-        tasks="nodes", state=ended_of(frame, ended), exit_code=pl.lit("0:0")
+        tasks="nodes",
+        state=pl.when(pl.col("end").is_null()).then(pl.lit("RUNNING")).otherwise(pl.lit("COMPLETED")),
+        exit_code=pl.lit("0:0"),
     )
 
 
-def ended_of(frame: pl.DataFrame, state: pl.Expr) -> pl.Series:
-    """The state expression worked out over the attempts, as a column of their steps."""
-    return frame.select(state.alias("state")).to_series()
-
-
 def _main(frame: pl.DataFrame, step: str, kind: int) -> pl.DataFrame:
-    """The step that does the work: its tasks share the rest of the peak, one of them with more than the mean."""
+    """The step that does the work: its tasks share the rest of the peak, one of them more than the others."""
     rest = pl.col("seen_kib") - pl.when(pl.col("component") == 1).then(0).otherwise(pl.col("beside_kib"))
     frame = frame.with_columns(rest=rest)
     fattest = (pl.col("rest") / pl.col("tasks") * (1 + pl.col("fat"))).cast(pl.Int64)
@@ -128,7 +123,7 @@ def _sequence(frame: pl.DataFrame) -> list[pl.DataFrame]:
     ).otherwise(0)
     running = frame["end"].is_null()
     main = main.with_columns(
-        start=main_start, elapsed_s=main_end - main_start, cpu_ms=pl.col("cpu_ms") - taken, name=pl.lit("python3"),
+        start=main_start, elapsed_s=main_end - main_start, cpu_ms=pl.col("cpu_ms") - taken,
         end=pl.Series(main_end).set(running, None),
     )  # fmt: skip
     return [first, main, last]

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import polars as pl
 
-SECONDS, BYTES = pl.Int64, pl.Int64
-
 
 def frame(records: pl.DataFrame) -> pl.DataFrame:
     """One row an attempt, key (job_id_raw, submit). GPU columns are NULL without GPUs.
@@ -17,10 +15,6 @@ def frame(records: pl.DataFrame) -> pl.DataFrame:
     """
     on_gpu = pl.col("gpus") > 0
     touched = pl.col("gpus_touched") > 0
-    vram = (
-        pl.col("driver_bytes") + (pl.col("vram_share") * pl.col("vram_bytes") / 2**20).cast(pl.Int64) * 2**20
-    )
-    used = pl.min_horizontal(vram, pl.col("vram_bytes"))
     return records.filter(~pl.col("folded")).select(
         pl.col("job_id_raw").cast(pl.String),
         "submit",
@@ -32,7 +26,9 @@ def frame(records: pl.DataFrame) -> pl.DataFrame:
         cores_used_mean="core_mean",
         cores_used_max="core_max",
         gpus_used=pl.when(on_gpu).then(pl.col("gpus_touched")),
-        vram_peak_bytes=pl.when(on_gpu).then(pl.when(touched).then(used).otherwise(pl.col("driver_bytes"))),
+        vram_peak_bytes=pl.when(on_gpu).then(
+            pl.when(touched).then(pl.col("vram_used_bytes")).otherwise(pl.col("driver_bytes"))
+        ),
         gpu_util=pl.when(on_gpu).then(pl.when(touched).then(pl.col("gpu_util")).otherwise(0.0)),
         gpu_idle_share=pl.when(on_gpu).then(pl.when(touched).then(pl.col("gpu_idle")).otherwise(1.0)),
         run_s="run_s",

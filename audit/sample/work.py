@@ -40,7 +40,7 @@ class Work:
 
 @dataclass
 class Attempts:
-    """One entry an attempt, in order of decision. `nodes` and `gpus` (indices held on each) stand side by side."""
+    """One entry an attempt, in order of decision. `gpus` are the indices held on each of `nodes`."""
 
     job: list[int] = field(default_factory=list)
     submit: list[int] = field(default_factory=list)

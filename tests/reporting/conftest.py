@@ -214,7 +214,7 @@ def cpu_report() -> dict[str, Any]:
                 "nodes": None,
             },
             {
-                "resource": "memory, GiB",
+                "resource": "mem_gib",
                 "usd_per_hour": 0.00412,
                 "low_usd_per_hour": 0.0031,
                 "high_usd_per_hour": 0.0061,
