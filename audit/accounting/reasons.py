@@ -31,7 +31,7 @@ def reasons_for(report: dict[str, Any], mode: CostMode, unplaced_attempts: int) 
         reasons |= dict.fromkeys(_DOWN_FIGURES, sentence)
     if mode.mode == "node" and unplaced_attempts:
         reasons["cost.held_usd"] = (
-            f"{unplaced_attempts} attempts name no node: their hours are counted, their cost is not"
+            f"attempts without a node list: {unplaced_attempts}; their hours are counted, their cost is not"
         )
     for resource, hours in report["hours"]["held"].items():
         if hours is None:

@@ -23,6 +23,7 @@ _USE = (
     "step_memory",
     "telemetry_use",
     "gpu_activity",
+    "gpu_driver",
     "gpu_touched",
     "gpu_use",
     "memory_use",
@@ -127,11 +128,7 @@ def _price_resources(connection: duckdb.DuckDBPyConnection, config: Config, unsi
     connection.execute("CREATE OR REPLACE TEMP VIEW attempt_cost AS SELECT * FROM unbundled_cost")
     named = [("core", core), ("mem_gib", mem), *dict(gpus).items()]
     shown = ", ".join(unsized[:5]) + (f" and {len(unsized) - 5} more" if len(unsized) > 5 else "")
-    why = (
-        f"the size of {len(unsized)} nodes is not known ({shown})"
-        if unsized != [""]
-        else "no attempt names its nodes"
-    )
+    why = f"node sizes are not known ({shown})" if unsized != [""] else "no attempt names its nodes"
     return CostMode("unbundled", why, tuple(PricedResource(name, rate, None) for name, rate in named))
 
 
@@ -146,17 +143,14 @@ def _require_held(connection: duckdb.DuckDBPyConnection) -> None:
     held = connection.execute("SELECT count(*) FROM held_allocation").fetchone()
     if held and held[0]:
         return
-    row = connection.execute(_query("evidence_span")).fetchone() or (None,) * 4
-    asked, spans = (
-        f"{row[i]:%Y-%m-%d %H:%M} to {row[i + 1]:%Y-%m-%d %H:%M}" if row[i] else "" for i in (0, 2)
-    )
+    window, evidence = connection.execute(_query("evidence_span")).fetchall()[0]
+    if evidence is None:
+        raise NoReportError(
+            "the evidence holds no attempt that started", remedy="give accounting to `audit ingest`"
+        )
     raise NoReportError(
-        f"no attempt held anything of the slice in the window {asked} (UTC)".replace(
-            "window  (UTC)", "window"
-        ),
-        remedy=f"the evidence spans {spans} (UTC): set [window] or [slice] in audit.toml"
-        if spans
-        else "the evidence holds no attempt that started: ingest accounting with `audit ingest FILE`",
+        f"no attempt held anything of the slice in the window {window} (UTC)",
+        remedy=f"the evidence spans {evidence} (UTC): set [window] or [slice] in audit.toml",
     )
 
 

@@ -24,7 +24,7 @@ def recognised(path: Path) -> str:
     where = str(path)
     if not first.strip():
         raise EvidenceError("is empty", where=where, remedy="the command that made it failed; run it again")
-    if b"\x00" in first:
+    if b"\x00" in first.lstrip().split(b"\n", 1)[0]:
         raise EvidenceError("is binary", where=where, remedy="give text, JSON, or either compressed with gz, xz or zst")
     text = first.decode("utf-8", "replace").removeprefix("\ufeff")
     line = text.lstrip().split("\n", 1)[0]
@@ -42,7 +42,7 @@ def _json_kind(path: Path) -> str:
     names = set()
     try:
         with source.opened(path) as stream:
-            for prefix, event, value in ijson.parse(stream, use_float=True):
+            for prefix, event, value in ijson.parse(source.json_text(stream), use_float=True):
                 if prefix == "" and event == "map_key":
                     names.add(value)
                 if prefix == "nodes" and event == "start_array":
@@ -52,10 +52,8 @@ def _json_kind(path: Path) -> str:
                 if prefix == "jobs.item" and event == "map_key" and value in ("job_resources", "batch_host"):
                     names.clear()
                     break
-    except ijson.JSONError as error:
-        raise EvidenceError(
-            f"is cut short or is no JSON ({str(error).splitlines()[0][:80]})", where=str(path), remedy="make it again"
-        ) from None
+    except ijson.JSONError:
+        raise source.json_fault(path) from None
     if "jobs" in names and "errors" in names:
         return "sacct JSON"
     raise EvidenceError(

@@ -1,6 +1,5 @@
 """Readers of the node inventory: `scontrol show node` as text (long or one-line) and as JSON."""
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +9,8 @@ import ijson
 import polars as pl
 
 from audit import units
-from audit.evidence.interface import NODE_SCHEMA, REJECT_SCHEMA, Batch, Context, EvidenceError
-from audit.evidence.sacct_json import Utf8
-from audit.evidence.source import opened
+from audit.evidence.interface import NODE_SCHEMA, REJECT_SCHEMA, Batch, Context
+from audit.evidence.source import json_fault, json_text, opened
 from audit.evidence.times import moments
 
 _MIB = 1 << 20
@@ -53,7 +51,7 @@ def read_json(path: Path, context: Context) -> Iterator[Batch]:
     found, rejects, times = [], [], []
     with opened(path) as stream:
         try:
-            for place, node in enumerate(ijson.items(io.BufferedReader(Utf8(stream)), "nodes.item", use_float=True), 1):
+            for place, node in enumerate(ijson.items(json_text(stream), "nodes.item", use_float=True), 1):
                 name = node.get("name") if isinstance(node, dict) else None
                 if not isinstance(name, str) or not name:
                     rejects.append((place, "a node without name", str(node)))
@@ -66,10 +64,8 @@ def read_json(path: Path, context: Context) -> Iterator[Batch]:
                     )
                 )
                 times += [_value(node.get(key)) for key in ("last_busy", "slurmd_start_time", "boot_time")]
-        except ijson.JSONError as error:
-            raise EvidenceError(
-                f"is cut short or is no JSON ({str(error)[:80]})", where=str(path), remedy="make it again"
-            ) from None
+        except ijson.JSONError:
+            raise json_fault(path) from None
     known = [t for t in times if t]
     seen = moments(pl.Series([str(int(max(known)))] if known else [""]), "UTC").early[0]
     yield _batch(found, seen, context, rejects)

@@ -1,17 +1,15 @@
 """Reader of `sacct --json`, 22.05 to 26.05: each job is brought to the text's fields and read as text is."""
 
-import codecs
-import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import ijson
 import polars as pl
 
-from audit.evidence.interface import Batch, Context, EvidenceError
+from audit.evidence.interface import Batch, Context
 from audit.evidence.sacct_rows import Carry, canonical
-from audit.evidence.source import opened
+from audit.evidence.source import json_fault, json_text, opened
 
 _JOBS_A_BATCH = 4000
 
@@ -23,45 +21,14 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     with opened(path) as stream:
         carry = Carry()
         try:
-            jobs = enumerate(ijson.items(io.BufferedReader(Utf8(stream)), "jobs.item", use_float=True), 1)
+            jobs = enumerate(ijson.items(json_text(stream), "jobs.item", use_float=True), 1)
             while many := [pair for pair, _ in zip(jobs, range(_JOBS_A_BATCH), strict=False)]:
                 records = [fields for number, job in many for fields in _records(number, job)]
                 frame = pl.DataFrame(records, schema=dict.fromkeys(_NAMES, pl.String), orient="row")
                 yield canonical(frame.with_columns(pl.col("line").cast(pl.Int64)), context, carry)
-        except ijson.JSONError as error:
-            reason = " ".join(str(error).split())[:120]
-            raise EvidenceError(
-                f"is cut short or is no JSON ({reason})", where=str(path), remedy="make the dump again"
-            ) from None
+        except ijson.JSONError:
+            raise json_fault(path) from None
 
-
-class Utf8(io.RawIOBase):
-    """A stream whose bytes that are no UTF-8 are replaced by their codes, so that a JSON parser takes the rest."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._ready = raw, b""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("audit_bytes")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: "memoryview | bytearray") -> int:  # type: ignore[override]
-        while not self._ready:
-            data = self._raw.read(1 << 18)
-            self._ready = self._decoder.decode(data, final=not data).encode()
-            if not data:
-                break
-        size = min(len(target), len(self._ready))
-        target[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
-
-
-def _as_codes(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)  # noqa: S101
-    return "".join(f"\\\\x{byte:02x}" for byte in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("audit_bytes", _as_codes)
 
 _NAMES = (
     "line jobid jobidraw cluster sluid originalsluid user account partition qos jobname submit eligible start end elapsedraw "

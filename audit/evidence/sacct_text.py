@@ -89,10 +89,14 @@ class _Parser:
         if not self.extra:
             whole &= ends > starts
         frame = self._parsed(body, mark, starts, ends, whole, line)
+        again = (pl.col("jobid").str.to_lowercase() == "jobid") & (pl.col("state").str.to_lowercase() == "state")
+        headers = frame.filter(again)["line"].to_list()  # of dumps put together into one file
+        if headers:
+            frame = frame.filter(~again.fill_null(False))
         odd = self._odd(frame)
         if odd.size:
             whole[odd - line] = False
-        yield self._joined(frame, odd, body, mark, starts, ends, whole, line, last)
+        yield self._joined(frame, odd, set(headers), body, mark, starts, ends, whole, line, last)
 
     def _parsed(
         self, body: bytes, mark: bytes, starts: np.ndarray, ends: np.ndarray, whole: np.ndarray, line: int
@@ -119,7 +123,7 @@ class _Parser:
         return frame.filter(~good.fill_null(False))["line"].to_numpy()
 
     def _joined(
-        self, frame: pl.DataFrame, odd: np.ndarray, body: bytes, mark: bytes, starts: np.ndarray, ends: np.ndarray,
+        self, frame: pl.DataFrame, odd: np.ndarray, headers: set[int], body: bytes, mark: bytes, starts: np.ndarray, ends: np.ndarray,
         whole: np.ndarray, line: int, last: bool,
     ) -> Batch:
         """`frame` with the records recovered from the other lines in their places, as one batch."""
@@ -135,7 +139,7 @@ class _Parser:
         losses: list[Lost] = []
         size = whole.size
         for run in self._runs(whole, last):
-            lines = [text(i) for i in run]
+            lines = [text(i) for i in run if line + i not in headers]
             if self.held and (not run or run[0] == 0):
                 lines, self.held = self.held + lines, []
             if not last and run and run[-1] == size - 1 and sum(len(x.text) for x in lines) < _MOST_HELD:

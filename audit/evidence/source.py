@@ -1,5 +1,6 @@
 """Opens a file of evidence, plain or compressed (gz, xz, zst by content, not by name), as bytes."""
 
+import codecs
 import gzip
 import io
 import lzma
@@ -80,3 +81,40 @@ def head(path: Path, size: int = 1 << 16) -> bytes:
     """The first bytes of the content, decompressed."""
     with opened(path) as stream:
         return stream.read(size)
+
+
+def json_text(stream: IO[bytes]) -> IO[bytes]:
+    """The stream with bytes that are no UTF-8 replaced by their codes, so that a JSON parser takes the rest."""
+    return io.BufferedReader(_Utf8(stream), 1 << 18)
+
+
+def json_fault(path: Path) -> EvidenceError:
+    """What a JSON parser's complaint about a file comes to."""
+    return EvidenceError("is cut short or is no JSON", where=str(path), remedy="make the dump again")
+
+
+class _Utf8(io.RawIOBase):
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._ready = raw, b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("audit_bytes")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: "memoryview | bytearray") -> int:  # type: ignore[override]
+        while not self._ready:
+            data = self._raw.read(1 << 18)
+            self._ready = self._decoder.decode(data, final=not data).encode()
+            if not data:
+                break
+        size = min(len(target), len(self._ready))
+        target[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+def _as_codes(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101
+    return "".join(f"\\\\x{byte:02x}" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("audit_bytes", _as_codes)

@@ -37,9 +37,9 @@ def class_price(gres: str, cores: float, mem_bytes: float, prices: Prices, book:
     Raises NoReportError where there is no price.
     """
     counts = gpu_counts(gres)
-    mem_gib = mem_bytes / GIB
     if not counts:
-        name = f"cpu-{cores:g}c-{round(mem_gib)}GiB"
+        mem_gib = max(1, round(mem_bytes / GIB))  # nodes of one kind differ by a few MiB: they are one class
+        name = f"cpu-{cores:g}c-{mem_gib}GiB"
         return ClassPrice(name, _stated(name, prices) or book.cpu_node(cores, mem_gib))
     slurm_name = "+".join(f"{n:g}x{card or 'gpu'}" for card, n in sorted(counts.items()))
     if stated := _stated(slurm_name, prices):

@@ -20,6 +20,25 @@ LEAD_IN_S: Final = 3 * 86400
 GPU_DEMAND: Final = 0.81
 CPU_DEMAND: Final = 0.68
 
+# Who submits. Chosen: a user for some 200 jobs, four families each, by Zipf's law with a blunted head, so
+# that the busiest of 24 does not make half of the month.
+JOBS_PER_USER: Final = 200
+FEWEST_USERS: Final = 24
+MOST_USERS: Final = 500
+FAMILIES_PER_USER: Final = 4
+ZIPF_OF_FAMILIES: Final = 0.6
+ZIPF_OF_SUBMISSIONS: Final = 0.8
+
+# Spread of needs, as sigmas of logarithms: between families, and the widest within one. Chosen: a family's
+# need is near enough the same each time to be learnt, and one in seven changes for good during the month.
+MEM_SPREAD: Final = 0.6
+MEM_SIGMA_MAX: Final = 0.35
+DRIFTING: Final = 0.15
+LARGEST_NEED: Final = 0.42  # of a node's memory, so that the request can still be twice the need
+HANGING: Final = 0.01  # jobs that run 2 to 12 times as long as their family does
+TYPED: Final = 0.6  # families that ask for a type of GPU rather than for any
+THROTTLED: Final = 0.4  # array families with a limit on tasks at once
+
 # Request over need. Chosen at 2-3 x, as operators' talks give it; a tail below 1 makes the OOMs and timeouts.
 MEM_FACTOR_MEDIAN: Final = 2.3
 MEM_FACTOR_SIGMA: Final = 0.42
@@ -56,7 +75,10 @@ LONGEST_RUN_S: Final = 3 * 86400.0
 
 # One failure a node in about 50 days, one drain in 100, one planned maintenance of a quarter of each class.
 DOWN_EVERY_S: Final = 50 * 86400.0
+DOWN_FOR_S: Final = 2.5 * 3600  # medians
 DRAIN_EVERY_S: Final = 100 * 86400.0
+DRAIN_FOR_S: Final = 12 * 3600
+MAINTENANCE_FOR_S: Final = 8 * 3600
 
 JOBSTATS_SHORT_S: Final = 60  # two samples of jobstats' default 30 s
 JOBSTATS_MISSING: Final = 0.012
@@ -96,6 +118,8 @@ class Kind:
 
 # Acme and Helios: median GPU run 2 to 3.5 minutes with a mean of half an hour to two hours; complete 50 to
 # 62 %, fail 16 to 43 % of GPU jobs, 6 to 14 % of CPU jobs; CPU jobs are a third to a half of all.
+# Columns: job share, on GPUs, GPUs, nodes, cores, GiB, run s, spread, sigma, activity, working, VRAM,
+# core use, failures, steps.
 KINDS: Final = (
     Kind("smoke", 0.13, True, (1,), (1,), (4, 8), 4, 25, 0.7, 0.5, (5, 40), (0.3, 0.8), (0.02, 0.2),
          (0.1, 0.5), 0.42, "script"),

@@ -93,7 +93,7 @@ def draw(
         hold_s=np.zeros(count, dtype=np.int64),
     )
     spread = rng.lognormal(0, 1, count) ** sigma
-    spread *= np.where(rng.random(count) < 0.01, rng.uniform(2, 12, count), 1.0)  # the odd one that hangs
+    spread *= np.where(rng.random(count) < cal.HANGING, rng.uniform(2, 12, count), 1.0)
     jobs = _scaled_to_capacity(cluster, families, jobs, spread, span[1] - span[0])
     jobs = _with_idle_share(families, _ended(families, jobs))
     jobs = _with_partners(families, jobs, size_mem)
@@ -176,6 +176,7 @@ def _with_partners(families: Families, jobs: Jobs, size_mem: Ints) -> Jobs:
     second.peak_kib = peak
     fitting = nice(peak / 1024 * 1.3, NICE_MIB)
     second.mem_mib = np.minimum(np.maximum(second.mem_mib, fitting), size_mem[second.family])
+    second.outcome = np.where(second.outcome == OUT_OF_MEMORY, FAILED, second.outcome)  # it is dragged along
     second.core_mean, second.core_max = second.core_mean * ratio, second.core_max * ratio
     return jobs.followed_by(second)
 

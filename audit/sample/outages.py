@@ -31,8 +31,8 @@ def draw(cluster: Cluster, start: int, end: int, rng: np.random.Generator) -> li
     for spell in spells:
         taken.setdefault(spell.node, []).append((spell.start, spell.end))
     for state, every_s, median_s, reasons, user in (
-        ("DOWN*", cal.DOWN_EVERY_S, 2.5 * 3600, _DOWN_REASONS, "slurm(64030)"),
-        ("DRAIN", cal.DRAIN_EVERY_S, 12 * 3600, _DRAIN_REASONS, "root(0)"),
+        ("DOWN*", cal.DOWN_EVERY_S, cal.DOWN_FOR_S, _DOWN_REASONS, "slurm(64030)"),
+        ("DRAIN", cal.DRAIN_EVERY_S, cal.DRAIN_FOR_S, _DRAIN_REASONS, "root(0)"),
     ):
         expected = len(cluster.node_names) * (end - start) / every_s
         for _ in range(max(2, int(rng.poisson(expected)))):
@@ -47,10 +47,10 @@ def draw(cluster: Cluster, start: int, end: int, rng: np.random.Generator) -> li
 
 
 def _maintenance(cluster: Cluster, end: int) -> list[Outage]:
-    """A quarter of every class of four nodes or more, eight hours, ten days before the month's end."""
+    """A quarter of every class of four nodes or more, from eight in the morning ten days before the end."""
     start = end - 10 * 86400 + 8 * 3600
     return [
-        Outage(node, start, start + 8 * 3600, "MAINT", "firmware", "root(0)")
+        Outage(node, start, start + cal.MAINTENANCE_FOR_S, "MAINT", "firmware", "root(0)")
         for nodes in cluster.nodes
         for node in nodes[len(nodes) - len(nodes) // 4 :]
     ]

@@ -90,14 +90,14 @@ class Families:
 
 
 def users_of(jobs: int) -> int:
-    """How many users submit `jobs` jobs in a month: a user for some 200 jobs, never fewer than 24."""
-    return int(np.clip(jobs // 200, 24, 500))
+    """How many users submit `jobs` jobs."""
+    return int(np.clip(jobs // cal.JOBS_PER_USER, cal.FEWEST_USERS, cal.MOST_USERS))
 
 
 def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
     """Families for a month of `jobs` jobs on the cluster; every kind of work that fits on it is there."""
     users = users_of(jobs)
-    count = max(6 * len(cal.KINDS), users * 4)
+    count = max(6 * len(cal.KINDS), users * cal.FAMILIES_PER_USER)
     kind, node_class = _kinds_and_classes(cluster, count)
     kinds = [cal.KINDS[k] for k in kind]
     classes = [cluster.classes[c] for c in node_class]
@@ -126,7 +126,7 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
     need = (
         np.array([k.mem_gib for k in kinds]) * 1024 * np.maximum(gpus, 1) ** 0.8 * np.clip(beside, 0.4, 1.3)
     )
-    need *= rng.lognormal(0, 0.6, count)
+    need *= rng.lognormal(0, cal.MEM_SPREAD, count)
     all_touched = rng.random(count) < np.array([k.touched for k in kinds])
     user, account = _users(users, count, rng)
     families = Families(
@@ -136,15 +136,15 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
         weight=_weights(kind, user, rng),
         node_class=node_class,
         preemptible=on_gpu & (nodes == 1) & (rng.random(count) < cal.PREEMPTIBLE),
-        typed=rng.random(count) < 0.6,
+        typed=rng.random(count) < cal.TYPED,
         stem=rng.integers(1000, size=count),
         model=rng.integers(len(cal.MODELS), size=count),
         nodes=nodes,
         gpus=gpus,
         cores=cores,
-        mem_mib=np.minimum(need, 0.42 * size_mem),
-        mem_sigma=rng.uniform(0.06, 0.35, count),
-        drift_at=np.where(rng.random(count) < 0.15, rng.uniform(0.25, 0.85, count), 2.0),
+        mem_mib=np.minimum(need, cal.LARGEST_NEED * size_mem),
+        mem_sigma=rng.uniform(0.06, cal.MEM_SIGMA_MAX, count),
+        drift_at=np.where(rng.random(count) < cal.DRIFTING, rng.uniform(0.25, 0.85, count), 2.0),
         drift_by=rng.lognormal(0.1, 0.3, count),
         run_s=np.array([k.run_s for k in kinds])
         * rng.lognormal(0, 1, count) ** np.array([k.run_spread for k in kinds]),
@@ -160,7 +160,7 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
         gpus_touched=np.where(all_touched, gpus, gpus // 2),
         core_use=between([k.core_use for k in kinds]),
         fail=np.minimum(0.7, np.array([k.fail for k in kinds]) * rng.gamma(3, 1 / 3, count)),
-        throttle=np.where(rng.random(count) < 0.25, rng.integers(2, 9, count), 0),
+        throttle=np.where(rng.random(count) < cal.THROTTLED, rng.integers(2, 9, count), 0),
         partner=np.full(count, -1),
     )
     return _with_partners(families)
@@ -181,7 +181,7 @@ def _kinds_and_classes(cluster: Cluster, count: int) -> tuple[Ints, Ints]:
 
 def _users(users: int, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Every family's user and account: a user has one account, and more families the busier they are."""
-    rank = np.arange(1, users + 1) ** -0.6
+    rank = np.arange(1, users + 1) ** -cal.ZIPF_OF_FAMILIES
     user = rng.choice(users, size=count, p=rank / rank.sum())
     accounts = rng.integers(min(len(cal.ACCOUNTS), max(3, users // 5)), size=users)
     return user, accounts[user]
@@ -189,7 +189,7 @@ def _users(users: int, count: int, rng: np.random.Generator) -> tuple[Ints, Ints
 
 def _weights(kind: Ints, user: Ints, rng: np.random.Generator) -> Floats:
     """Share of submissions: the kind's share of jobs, over its mean burst, by Zipf's law over users."""
-    weight = (user + 1.0) ** -0.8 * rng.lognormal(0, 0.8, len(user))
+    weight = (user + 1.0) ** -cal.ZIPF_OF_SUBMISSIONS * rng.lognormal(0, 0.8, len(user))
     share = np.array([k.job_share / k.burst for k in cal.KINDS])
     total = np.bincount(kind, weights=weight, minlength=len(cal.KINDS))
     weight = weight / total[kind] * share[kind]

@@ -113,6 +113,7 @@ def build(
             "gpu_idle": 1 - drawn.working,
             "run_s": drawn.run_s,
             "family": drawn.family,
+            "kind": np.array([kind.name for kind in cal.KINDS])[family.kind],
         }
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ class _Controller:
         self.closes_at: list[list[int]] = [[] for _ in sizes]  # announced maintenance, latest first
         self.kept_for = [-1] * len(sizes)
         self.on_node: list[set[int]] = [set() for _ in sizes]
+        self.spare = [0] * len(sizes)  # preemptible attempts on the node
         self.queues: list[dict[int, deque[int]]] = [{} for _ in self.pools]
         self.reserved: list[tuple[int, tuple[int, ...]] | None] = [None] * len(self.pools)
         self.look_again = [0] * len(self.pools)
@@ -91,13 +92,22 @@ class _Controller:
                 self._fill([subject], now)
             else:
                 self._close(subject, now, fail=kind == _FAIL)
-        for _, kind, job, _ in events:  # requeued, and still held back
+        self._note_waiting()
+        return self.attempts
+
+    def _note_waiting(self) -> None:
+        """Notes what waits at the horizon, what a requeue or its array's throttle holds back included."""
+        work = self.work
+        for _, kind, job, _ in self.events:
             if kind == _SUBMIT and self.starts[job]:
+                self.waits[job] = True
+        for job, submitted in enumerate(work.array_submit):
+            if work.inherits_submit[job] and not self.eligible[job] and submitted < self.horizon:
+                self.asked[job] = self.eligible[job] = submitted
                 self.waits[job] = True
         for job, waiting in enumerate(self.waits):
             if waiting:
                 self.attempts.add(job, (self.asked[job], self.eligible[job], -1, -1), PENDING)
-        return self.attempts
 
     # -- jobs come and go -------------------------------------------------------------------------
 
@@ -114,13 +124,13 @@ class _Controller:
         while queue and not self.waits[queue[0]]:
             queue.popleft()
         if not queue:
+            self.queues[shape.node_class].pop(number, None)
             nodes = self._find(shape, now + work.limit_s[job])
             if not nodes and not shape.preemptible and shape.gpus and shape.nodes == 1:
                 nodes = self._preempt(shape, now, now + work.limit_s[job])
             if nodes:
                 self._start(job, nodes, now)
                 return
-        if queue is None:
             queue = self.queues[shape.node_class][number] = deque()
         queue.append(job)
         self._reserve(shape.node_class, now)
@@ -135,6 +145,7 @@ class _Controller:
             self.mem[node] -= part.mem_mib
             self.gpus[node] -= part.gpus
             self.on_node[node].add(attempt)
+            self.spare[node] += part.preemptible
             free = self.cards[node]
             cards.append(tuple(free[: part.gpus]))
             del free[: part.gpus]
@@ -162,6 +173,7 @@ class _Controller:
             self.mem[node] += part.mem_mib
             self.gpus[node] += part.gpus
             self.on_node[node].discard(attempt)
+            self.spare[node] -= part.preemptible
             if part.gpus:
                 self.cards[node] = sorted((*self.cards[node], *attempts.gpus[attempt][place_no]))
         again = why in (REQUEUED, PREEMPTED) or (why == NODE_FAIL and work.requeues[job])
@@ -246,9 +258,9 @@ class _Controller:
     def _preempt(self, shape: Shape, now: int, until: int) -> tuple[int, ...]:
         """Ends preemptible jobs on the first node where that makes room, the latest started first."""
         for node in self.pools[shape.node_class]:
-            victims = [a for a in self.on_node[node] if self._preemptible(a) and self.attempts.start[a] < now]
-            if not victims or not self._usable(node, until):
+            if not self.spare[node] or not self._usable(node, until):
                 continue
+            victims = [a for a in self.on_node[node] if self._preemptible(a) and self.attempts.start[a] < now]
             parts = [self.work.shapes[self.work.shape[self.attempts.job[a]]] for a in victims]
             if (
                 self.gpus[node] + sum(p.gpus for p in parts) < shape.gpus
@@ -342,7 +354,7 @@ class _Controller:
             if self.open[node] and (not self.closes_at[node] or until + 86400 < self.closes_at[node][-1])
         )
         if len(ready) >= shape.nodes:
-            nodes = tuple(node for _, node in ready[: shape.nodes])
+            nodes = tuple(sorted(node for _, node in ready[: shape.nodes]))
             self.reserved[pool] = (job, nodes)
             for node in nodes:
                 self.kept_for[node] = job

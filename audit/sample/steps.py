@@ -18,7 +18,7 @@ def build(records: pl.DataFrame) -> pl.DataFrame:
     ran = records.filter(pl.col("start").is_not_null()).with_columns(
         ended=pl.col("start") + pl.col("elapsed_s"),
         cpu_ms=(pl.col("core_mean") * pl.col("elapsed_s") * 1000).cast(pl.Int64),
-        beside_kib=pl.min_horizontal(pl.lit(BATCH_KIB), pl.col("seen_kib") // 4),
+        beside_kib=(pl.col("seen_kib") // 4).clip(upper_bound=BATCH_KIB),
         srun=pl.col("steps").is_in(["srun", "multi"]),
     )
     script = ran.filter(pl.col("steps") != "interactive", pl.col("component") != 1)

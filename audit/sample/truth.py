@@ -19,7 +19,7 @@ def frame(records: pl.DataFrame) -> pl.DataFrame:
         pl.col("job_id_raw").cast(pl.String),
         "submit",
         "user",
-        family=pl.format("f{}", "family"),
+        family=pl.format("{}-{}", "kind", "family"),
         state="state",
         mem_peak_bytes=pl.col("need_kib") * 1024,
         mem_reached_bytes=pl.when(pl.col("elapsed_s") > 0).then(pl.col("reached_kib") * 1024),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +121,17 @@ class Cluster:
         )
         return Workspace(Path(), config)
 
+    @cached_property
+    def made(self) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
+        """The relations with every figure made of them, once: add rows before asking."""
+        connection = self.connect()
+        return connection, figures(connection, self.workspace())
+
     def report(self) -> dict[str, Any]:
-        return figures(self.connect(), self.workspace())
+        return self.made[1]
 
     def relation(self, name: str, order: str = "ALL") -> list[dict[str, Any]]:
         """The rows of one relation after all figures were made."""
-        connection = self.connect()
-        figures(connection, self.workspace())
-        result = connection.execute(f"SELECT * FROM {name} ORDER BY {order}")
+        result = self.made[0].execute(f"SELECT * FROM {name} ORDER BY {order}")
         names = [c[0] for c in result.description]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

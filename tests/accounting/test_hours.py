@@ -136,7 +136,7 @@ def test_an_attempt_without_a_node_list_counts_its_hours_and_says_that_its_cost_
     cluster.job("2", 0, 2, cores=3, nodes="")
     report = cluster.report()
     assert report["hours"]["held"]["core"] == pytest.approx(16)
-    assert "1 attempts name no node" in report["reasons"]["cost.held_usd"]
+    assert "without a node list: 1;" in report["reasons"]["cost.held_usd"]
 
 
 def test_memory_that_accounting_does_not_state_is_null_with_a_reason():

@@ -182,7 +182,11 @@ GPUS = {
         {"gpu_util_mean": 0, "graphics_active_mean": 0.0, "gpu_mem_bytes_max": 70000 * MIB},
         1,
     ),
-    "never touched": ({"gpu_util_mean": 0, "gpu_mem_bytes_max": 400 * MIB}, 0),
+    "never touched": ({"gpu_util_mean": 0, "gpu_mem_bytes_max": 450 * MIB}, 0),
+    "no activity, but memory beyond the driver's own": (
+        {"gpu_util_mean": 0, "gpu_mem_bytes_max": 500 * MIB},
+        1,
+    ),
     "two counters contradict": (
         {"gpu_util_mean": 99, "graphics_active_mean": 0.0, "gpu_mem_bytes_max": 70000 * MIB},
         "two GPU counters contradict each other",
@@ -201,6 +205,8 @@ def test_gpus_touched_by_telemetry(measures, expected):
     cluster.job("1", 0, 1, gpus=1)
     cluster.add("gpu_map", job_id_raw="1", submit=at(0), node="n1", uuid="GPU-a", gpu_index=0)
     watched_gpu(cluster, "GPU-a", **measures)
+    free = {"from_time": at(5), "interval_s": 600, "gpu_util_mean": 0, "gpu_mem_bytes_max": 400 * MIB}
+    cluster.add("sample_gpu", node="n1", uuid="GPU-a", **free)
     row = usage(cluster)
     if isinstance(expected, str):
         assert (row["gpus_used"], row["gpu_reason"]) == (None, expected)
@@ -214,7 +220,7 @@ def test_a_sample_belongs_to_the_attempt_that_held_the_card_then():
         cluster.job(job_id, start, start + 0.5, gpus=1)
         cluster.add("gpu_map", job_id_raw=job_id, submit=at(start), node="n1", uuid="GPU-a", gpu_index=0)
     for tenth in range(6):
-        busy = {"gpu_util_mean": 90 if tenth >= 3 else 0, "gpu_mem_bytes_max": GIB}
+        busy = {"gpu_util_mean": 90 if tenth >= 3 else 0, "gpu_mem_bytes_max": GIB if tenth >= 3 else MIB}
         cluster.add("sample_gpu", node="n1", uuid="GPU-a", from_time=at(tenth / 6), interval_s=600, **busy)
     assert [r["gpus_used"] for r in cluster.relation("usage", "job_id_raw")] == [0, 1]
 
@@ -234,6 +240,19 @@ def test_only_whole_gpus_that_were_never_touched_are_unused():
     report = cluster.report()
     assert report["hours"]["held"]["gpu"] == pytest.approx(80)
     assert (1 - report["efficiency"]["gpu"]) * 80 == pytest.approx(20)
+
+
+@pytest.mark.parametrize("left_by_others, used", [([], 1), ([450], 0), ([30], 1), ([20000], 1)])
+def test_what_the_driver_takes_is_what_two_attempts_left_alike(left_by_others, used):
+    cluster = Cluster()
+    cluster.job("1", 0, 1, gpus=1)
+    cluster.add(
+        "gpu_summary", job_id_raw="1", submit=at(0), node="n1", gpu="0", gpu_util=0, gpu_mem_bytes=480 * MIB
+    )
+    for number, mem_mib in enumerate(left_by_others):
+        values = {"submit": at(2), "gpu": "0", "gpu_util": 50, "gpu_mem_bytes": mem_mib * MIB}
+        cluster.add("gpu_summary", job_id_raw=f"other{number}", node="n1", **values)
+    assert usage(cluster)["gpus_used"] == used
 
 
 @pytest.mark.parametrize("utils", [[90, None], [90]], ids=["one without utilisation", "one missing"])

@@ -87,6 +87,7 @@ class Month:
         return (
             self.jobs.filter(pl.col("Start").is_not_null())
             .select(
+                "JobID",
                 "JobIDRaw",
                 "Submit",
                 "state",

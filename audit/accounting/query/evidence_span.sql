@@ -1,4 +1,5 @@
--- evidence_span: the window asked for, and the time in which attempts of the evidence held something.
-SELECT w.from_time, w.to_time, s.first_time, s.last_time
+-- evidence_span: the window, and the time in which attempts of the evidence held something, as text.
+SELECT strftime(w.from_time, '%Y-%m-%d %H:%M') || ' to ' || strftime(w.to_time, '%Y-%m-%d %H:%M') AS asked,
+    strftime(s.first_time, '%Y-%m-%d %H:%M') || ' to ' || strftime(s.last_time, '%Y-%m-%d %H:%M') AS evidence
 FROM window_bounds AS w
 CROSS JOIN (SELECT min(from_time) AS first_time, max(coalesce(to_time, from_time)) AS last_time FROM span) AS s

@@ -1,0 +1,183 @@
+"""Ingest: once is as good as twice, in any order, killed at any moment, and every fault is one line."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from audit.errors import AuditError
+from audit.store import ingest, manifest, open_current, open_store
+from audit.store.ingest import Options
+from tests.dumps import FIELDS, dump, job, rows, step, take, workspace
+
+MANY = dump(*(r for i in range(1, 200) for r in (job(str(i)), step(str(i), MaxRSS=f"{i}K"))))
+
+
+def figures(space: object) -> list[object]:
+    return [rows(space, view) for view in ("job", "span", "step")]  # type: ignore[arg-type]
+
+
+def test_twice_is_once_under_any_name(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    before = figures(space)
+    assert [(r.known, r.attempts) for r in take(space, MANY)] == [(True, 0)]
+    assert figures(space) == before
+    assert len(list(manifest.files(space.evidence))) == 1
+
+
+def test_the_store_is_rebuilt_from_evidence(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    columns = tuple(name.lower() for name in FIELDS)
+    take(space, MANY)
+    take(space, dump(job("900"), header=False), options=Options(columns=columns))
+    before = figures(space)
+    space.database.unlink()
+    assert [r.error for r in ingest(space, [])] == ["", ""]
+    assert figures(space) == before
+
+
+def test_what_is_dropped_into_the_folder_is_taken(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    (space.evidence / "by-hand.txt").write_text(MANY)
+    assert [r.attempts for r in ingest(space, [])] == [199]
+    assert json.loads((space.evidence / "manifest.json").read_text())["files"][0]["name"] == "by-hand.txt"
+
+
+def test_evidence_that_was_changed_is_refused(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    (stored,) = manifest.files(space.evidence)
+    stored.write_text(MANY + "more\n")
+    assert ["was changed" in r.error for r in ingest(space, [])] == [True]
+
+
+def test_a_file_that_fails_leaves_nothing_and_the_others_go_on(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    results = take(space, MANY, "no dump\n", dump(job("900")))
+    assert [bool(r.error) for r in results] == [False, True, False]
+    assert len(rows(space, "job")) == 200
+    assert len(list(manifest.files(space.evidence))) == 2
+    assert not list(space.evidence.glob(".*"))
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "zst"])
+def test_compressed_dumps_and_the_same_cut_short(tmp_path: Path, ending: str) -> None:
+    plain = tmp_path / "dump.txt"
+    plain.write_text(MANY)
+    tool = {"gz": "gzip", "xz": "xz", "zst": "zstd"}[ending]
+    if shutil.which(tool) is None:
+        pytest.skip(f"no {tool} on this machine")
+    packed = subprocess.run([tool, "-c", str(plain)], capture_output=True, check=True).stdout
+    space = workspace(tmp_path / "a")
+    whole, cut, twice = take(space, packed, packed[: len(packed) * 2 // 3], packed + packed)
+    assert [(r.attempts, r.steps, r.rejects) for r in (whole, twice)] == [(199, 199, 0), (398, 398, 0)]
+    assert "cut short or damaged" in cut.error
+    assert len(rows(space, "job")) == 199
+
+
+def test_standard_input_and_folders(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    folder = tmp_path / "dumps" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "one.txt").write_text(dump(job("901")))
+    (folder.parent / "two.txt").write_text(dump(job("902")))
+    command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root), "-", str(folder.parent)]
+    done = subprocess.run(command, input=MANY.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(rows(space, "job")) == 201
+
+
+def test_another_run_on_the_same_folder_is_one_line(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import duckdb, sys; c = duckdb.connect({str(space.database)!r}); print('held', flush=True); sys.stdin.read()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(AuditError, match=f"in use by process {holder.pid}"):
+            list(ingest(space, []))
+    finally:
+        assert holder.stdin is not None
+        holder.stdin.close()
+        holder.wait(timeout=20)
+
+
+def test_a_store_of_another_version_is_rebuilt_with_one_line(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    before = figures(space)
+    with duckdb.connect(str(space.database)) as connection:
+        connection.execute("UPDATE meta SET value = 'audit 0.0.1' WHERE key = 'version'")
+    lines: list[str] = []
+    with open_current(space, lines.append) as store:
+        assert store.connection.execute("SELECT count(*) FROM job").fetchall() == [(199,)]
+    assert len(lines) == 1
+    assert figures(space) == before
+
+
+def test_a_store_that_is_no_database_is_rebuilt(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    before = figures(space)
+    space.database.write_bytes(b"\x00" * 5000)
+    assert [r.error for r in ingest(space, [])] == [""]
+    assert figures(space) == before
+
+
+def test_nothing_ingested_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="audit ingest"), open_store(workspace(tmp_path / "a")):
+        pass
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.3, 0.6, 0.8, 1.0, 1.2, 1.5])
+def test_killed_at_any_moment_a_rerun_gives_the_same(tmp_path: Path, after_s: float) -> None:
+    big = tmp_path / "big.txt"
+    big.write_text(dump(*(r for i in range(1, 20_000) for r in (job(str(i)), step(str(i), MaxRSS=f"{i}K")))))
+    small = tmp_path / "small.txt"
+    small.write_text(dump(job("99999")))
+    space = workspace(tmp_path / "a")
+    command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root), str(small), str(big)]
+    victim = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(after_s)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [len(rows(space, view)) for view in ("job", "step")] == [20_000, 19_999]
+    assert len(list(manifest.files(space.evidence))) == 2
+    assert not list(space.evidence.glob(".*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system to fill needs root to mount")
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], check=False, capture_output=True).returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        space = workspace(disk / "a")
+        first = tmp_path / "first.txt"
+        first.write_text(dump(job("1")))
+        big = tmp_path / "big.txt"
+        big.write_text(dump(*(job(str(i), JobName=f"{i * 7919}" * 9) for i in range(1, 60_000))))
+        command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root)]
+        assert subprocess.run([*command, str(first)], capture_output=True, check=False).returncode == 0
+        done = subprocess.run([*command, str(big)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "disk is full" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not list(space.evidence.glob(".*"))
+        assert len(rows(space, "job")) == 1
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
