@@ -5,15 +5,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from audit import __version__
-from audit.errors import AuditError, ExitCode, UsageError
+from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
 
+if TYPE_CHECKING:
+    from audit.store import FileResult
+    from audit.store.ingest import Options
+    from audit.workspace import Workspace
+
 Verb = Callable[[argparse.Namespace], ExitCode]
-TABLES = (
-    "job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds"
-).split()
+TABLES = """
+    job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
+""".split()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             raise
         first = (str(error).splitlines() or [""])[0]
-        _say(f"audit: a fault of ours: {type(error).__name__}: {first[:300]}; run it with --debug and send us what it prints")
+        what = f"{type(error).__name__}: {first[:300]}"
+        _say(f"audit: a fault of ours: {what}; run it with --debug and send us what it prints")
         return int(ExitCode.FAILED)
 
 
@@ -58,7 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug", action="store_true", help="show a traceback where something fails")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    init = _verb(verbs, "init", _init, "make the folder of an engagement", "audit init alpha --cluster alpha --timezone Europe/Berlin")
+    init = _verb(
+        verbs,
+        "init",
+        _init,
+        "make the folder of an engagement",
+        "audit init alpha --cluster alpha --timezone Europe/Berlin",
+    )
     init.add_argument("folder", metavar="DIR", type=Path)
     init.add_argument("--cluster", required=True, help="the cluster's name in the accounting")
     init.add_argument("--timezone", required=True, help="of times without offset, e.g. Europe/Berlin or UTC")
@@ -67,13 +80,25 @@ def _parser() -> argparse.ArgumentParser:
     init.add_argument("--nodes", metavar="HOSTLIST", help='the slice, e.g. "n[001-016]"; default: every node')
     init.add_argument("--partition", action="append", default=[], help="the slice by partition; may be repeated")
 
-    ingest = _verb(verbs, "ingest", _ingest, "take evidence into the store", "audit ingest sacct-*.txt nodes.txt node-events.txt", site_commands())
+    ingest = _verb(
+        verbs,
+        "ingest",
+        _ingest,
+        "take evidence into the store",
+        "audit ingest sacct-*.txt nodes.txt node-events.txt",
+        site_commands(),
+    )
     ingest.add_argument(
-        "files", nargs="*", metavar="FILE", help="dumps, folders of dumps, or - for standard input; plain, gz, xz or zst; "
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="dumps, folders of dumps, or - for standard input; plain, gz, xz or zst; "
         "none: whatever stands in evidence/ and was not taken yet",
     )
     ingest.add_argument("--columns", metavar="A,B,…", default="", help="the columns of a dump without header")
-    ingest.add_argument("--delimiter", default="", help=r"its delimiter, where a header does not tell, e.g. '|' or '\x1f'")
+    ingest.add_argument(
+        "--delimiter", default="", help=r"its delimiter, where a header does not tell, e.g. '|' or '\x1f'"
+    )
     ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
 
     report = _verb(verbs, "report", _report, "write PDF, HTML and JSON to out/", "audit report --paper letter")
@@ -85,19 +110,36 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true")
     show.add_argument("--limit", type=int, default=50, help="rows at most; 0 for all (default 50)")
 
-    demo = _verb(verbs, "demo", _demo, "the whole chain on a generated cluster month", "audit demo /tmp/demo --jobs 5000 --gpus 50")
+    demo = _verb(
+        verbs,
+        "demo",
+        _demo,
+        "the whole chain on a generated cluster month",
+        "audit demo /tmp/demo --jobs 5000 --gpus 50",
+    )
     demo.add_argument("folder", metavar="DIR", type=Path)
     demo.add_argument("--jobs", type=_count, default=20_000)
     demo.add_argument("--gpus", type=_count, default=100)
     demo.add_argument("--days", type=_count, default=30)
     demo.add_argument("--seed", type=int, default=1)
-    demo.add_argument("--sampling", type=int, default=0, metavar="SECONDS", help="peaks as a sampler with this interval sees them")
+    demo.add_argument(
+        "--sampling",
+        type=int,
+        default=0,
+        metavar="SECONDS",
+        help="peaks as a sampler with this interval sees them",
+    )
     demo.add_argument("--only-generate", action="store_true", help="stop once the evidence is written")
     return parser
 
 
 def _verb(
-    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, verb: Verb, what: str, example: str, commands: str = ""
+    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    verb: Verb,
+    what: str,
+    example: str,
+    commands: str = "",
 ) -> argparse.ArgumentParser:
     epilog = f"example:\n  {example}"
     if commands:
@@ -139,7 +181,9 @@ def _ingest(arguments: argparse.Namespace) -> ExitCode:
     from audit.terminal import print_json, print_table
     from audit.workspace import find_workspace
 
-    delimiter = arguments.delimiter.encode().decode("unicode_escape") if "\\" in arguments.delimiter else arguments.delimiter
+    delimiter = (
+        arguments.delimiter.encode().decode("unicode_escape") if "\\" in arguments.delimiter else arguments.delimiter
+    )
     columns = tuple(filter(None, (name.strip() for name in arguments.columns.split(","))))
     results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
     good = [r for r in results if not r.error]
@@ -154,11 +198,12 @@ def _ingest(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.PARTLY_DONE if good else ExitCode.FAILED
 
 
-def _ingested(workspace, files, options):  # type: ignore[no-untyped-def]
+def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") -> "list[FileResult]":
     from audit.store import ingest
     from audit.terminal import Progress, say
 
-    progress, results = Progress(), []
+    progress = Progress()
+    results: list[FileResult] = []
     progress.show("reading evidence")
     for result in ingest(workspace, files, options=options, say=say):
         progress.show(f"{len(results) + 1} files; last: {result.name}")
@@ -170,7 +215,7 @@ def _ingested(workspace, files, options):  # type: ignore[no-untyped-def]
     return results
 
 
-def _file_row(result):  # type: ignore[no-untyped-def]
+def _file_row(result: "FileResult") -> dict[str, object]:
     return {
         "file": result.name,
         "read as": "known already" if result.known else result.kind,
@@ -189,7 +234,7 @@ def _report(arguments: argparse.Namespace) -> ExitCode:
     return _reported(find_workspace(arguments.dir), paper=arguments.paper, as_json=arguments.json)
 
 
-def _reported(workspace, *, paper="a4", as_json=False):  # type: ignore[no-untyped-def]
+def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = False) -> ExitCode:
     from audit.accounting.figures import figures
     from audit.reporting import text_summary, write_report
     from audit.store import open_current
@@ -238,21 +283,15 @@ def _demo(arguments: argparse.Namespace) -> ExitCode:
     from audit.sample import generate
     from audit.store.ingest import Options
     from audit.terminal import Progress
-    from audit.workspace import config_text, create_workspace
+    from audit.workspace import check_free, config_text, create_workspace
 
-    workspace = create_workspace(
-        arguments.folder, config_text(
-            cluster="sample",
-            timezone="America/Chicago",
-            accelerators={"a100": "A100-80GB", "v100": "V100"},
-            generated_sample=True,
-        )
-    )
+    folder = arguments.folder
+    check_free(folder)
     progress = Progress()
     progress.show("generating the sample")
-    summary = generate(
-        workspace.evidence,
-        workspace.root / "truth",
+    made = generate(
+        folder / "evidence",
+        folder / "truth",
         jobs=arguments.jobs,
         gpus=arguments.gpus,
         days=arguments.days,
@@ -260,10 +299,20 @@ def _demo(arguments: argparse.Namespace) -> ExitCode:
         sampling_s=arguments.sampling,
     )
     progress.done()
-    print(f"generated sample: {summary.attempts:,} attempts on {summary.nodes:,} nodes with {summary.gpus:,} GPUs")
+    workspace = create_workspace(
+        folder,
+        config_text(
+            cluster=made.cluster,
+            timezone=made.timezone,
+            window_from=made.window_from.isoformat(),
+            window_to=made.window_to.isoformat(),
+            accelerators={"a100": "A100-80GB", "v100": "V100-32GB"},
+            generated_sample=True,
+        ),
+    )
+    print(f"generated sample: {made.attempts:,} attempts on {made.nodes:,} nodes with {made.gpus:,} GPUs")
     if arguments.only_generate:
+        print(f"{folder}/evidence holds it, {folder}/truth what each attempt truly needed")
         return ExitCode.DONE
     failed = [r for r in _ingested(workspace, [], Options(generated=True)) if r.error]
-    if failed:
-        raise UsageError(failed[0].error)
-    return _reported(workspace)  # type: ignore[no-any-return]
+    return ExitCode.FAILED if failed else _reported(workspace)

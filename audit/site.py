@@ -1,18 +1,17 @@
 """The commands that give the evidence at a site: bounded per day, epoch times, a delimiter no name holds."""
 
 # Every attempt, and no free text but the job's name (and jobstats' summary): submit lines can hold secrets.
-SITE_FIELDS = (
-    "JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended "
-    "State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES "
-    "NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment JobName"
-).split()
+SITE_FIELDS = """
+    JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended
+    State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES
+    NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment
+    JobName
+""".split()
 
 
 def sacct_command(first: str = "2026-05-01", last: str = "2026-05-02") -> str:
     """The command that dumps one day of accounting, all of which we read."""
-    return (
-        f"SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S {first} -E {last} -o {','.join(SITE_FIELDS)}"
-    )
+    return f"SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S {first} -E {last} -o {','.join(SITE_FIELDS)}"
 
 
 def site_commands() -> str:

@@ -32,7 +32,7 @@ def print_json_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None
 
 
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Columns aligned, numbers to the right; nothing a name holds can move the cursor. NULL is `not measured`'s dash."""
+    """Columns aligned, numbers to the right, `–` for NULL; nothing a name holds can move the cursor."""
     if not rows:
         return
     names = list(rows[0])

@@ -26,9 +26,7 @@ def by_value(text: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Seri
     if distinct.len() * 3 > text.len():
         return read(text)
     answers = pl.DataFrame({"text": distinct, "answer": read(distinct)})
-    joined = text.to_frame("text").join(
-        answers, on="text", how="left", nulls_equal=True, maintain_order="left"
-    )
+    joined = text.to_frame("text").join(answers, on="text", how="left", nulls_equal=True, maintain_order="left")
     return joined["answer"]
 
 
@@ -136,9 +134,7 @@ def _by_struct(text: pl.Series, read: Callable[[str], dict[str, float | str | No
     answers = pl.DataFrame(rows, schema=schema) if rows else pl.DataFrame(schema=schema)
     answers = answers.with_columns(text=distinct)
     return (
-        text.to_frame("text")
-        .join(answers, on="text", how="left", nulls_equal=True, maintain_order="left")
-        .drop("text")
+        text.to_frame("text").join(answers, on="text", how="left", nulls_equal=True, maintain_order="left").drop("text")
     )
 
 
@@ -168,7 +164,14 @@ def gres_summary(counts: dict[tuple[str, str], float]) -> dict[str, float | str 
 
 
 # Memory of the cards that can be cut into MIG instances, GiB as NVIDIA names them.
-_MIG_CARDS = {"a30": (24,), "a100": (40, 80), "h100": (80, 94, 96), "h200": (141,), "h20": (96, 141), "b200": (180,)}
+_MIG_CARDS = {
+    "a30": (24,),
+    "a100": (40, 80),
+    "h100": (80, 94, 96),
+    "h200": (141,),
+    "h20": (96, 141),
+    "b200": (180,),
+}
 # The first profile sizes of a card: one slice of its memory, GiB. An A30 has four, the others eight.
 _MIG_SLICES = {"a30": 4}
 

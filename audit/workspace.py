@@ -146,9 +146,7 @@ def _timezone(value: Any) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise _Wrong(
-            f'"{name}" is no time zone; use an IANA name such as "Europe/Berlin", or "UTC"'
-        ) from None
+        raise _Wrong(f'"{name}" is no time zone; use an IANA name such as "Europe/Berlin", or "UTC"') from None
     return name
 
 
@@ -195,7 +193,9 @@ def find_workspace(start: Path) -> Workspace:
     """The engagement's folder: `start` itself. Raises UsageError where there is no `audit.toml`."""
     if not (start / CONFIG_NAME).is_file():
         raise UsageError(
-            f"no {CONFIG_NAME} here", where=str(start), remedy="make one with `audit init DIR`, or name it with --dir"
+            f"no {CONFIG_NAME} here",
+            where=str(start),
+            remedy="make one with `audit init DIR`, or name it with --dir",
         )
     return Workspace(root=start, config=read_config(start / CONFIG_NAME))
 
@@ -347,16 +347,23 @@ def config_text(
     return "\n".join(lines)
 
 
+def check_free(root: Path) -> None:
+    """UsageError where `root` holds an engagement already."""
+    if (root / CONFIG_NAME).exists():
+        raise UsageError("is there already", where=str(root / CONFIG_NAME), remedy="edit it, or choose another folder")
+
+
 def create_workspace(root: Path, text: str) -> Workspace:
     """Makes the folder with `text` as its `audit.toml`; refuses to touch one that is there."""
     path = root / CONFIG_NAME
     config = parse_config(text, where="audit init")
+    check_free(root)
     try:
         (root / "evidence").mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError:
-        raise UsageError("is there already", where=str(path), remedy="edit it, or choose another folder") from None
     except OSError as error:
-        raise UsageError(f"cannot be made ({error.strerror})", where=str(root), remedy="choose another folder") from None
+        raise UsageError(
+            f"cannot be made ({error.strerror})", where=str(root), remedy="choose another folder"
+        ) from None
     return Workspace(root=root, config=config)

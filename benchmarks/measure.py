@@ -80,7 +80,9 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def finish(figures: Mapping[str, Any], *, passed: bool) -> int:
-    """Prints the figures as JSON, with the machine's size; the exit status is 1 where a limit was passed."""
-    machine = {"cores": os.cpu_count(), "python": sys.version.split()[0]}
+    """Prints the figures as JSON, with the machine's state; the exit status is 1 where a limit was passed."""
+    # A load far above what the runs themselves make says that others had the machine too.
+    load = [round(mean, 2) for mean in os.getloadavg()]
+    machine = {"cores": os.cpu_count(), "python": sys.version.split()[0], "load_1_5_15_min": load}
     print(json.dumps({**figures, "machine": machine, "within_limits": passed}, indent=2))
     return 0 if passed else 1

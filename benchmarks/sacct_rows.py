@@ -84,14 +84,8 @@ def sacct_rows(first: int, count: int) -> pl.LazyFrame:
     alloc = pl.format("cpu={},{}{}", pl.col("cores"), gpu_held.otherwise(pl.lit("")), mem)
     billed = pl.format("billing={},{}", pl.col("cores"), alloc)
     rss_text = pl.when(used).then(pl.format("{}K", rss)).otherwise(pl.lit(""))
-    name = (
-        pl.when(step)
-        .then(pl.col("suffix").str.strip_chars_start("."))
-        .otherwise(pl.format("train_{}", "name"))
-    )
-    usage = pl.format(
-        "cpu={},energy=0,fs/disk={},mem={}K,pages=0,vmem={}K", _clock(cpu), rss * 7, rss, rss * 2
-    )
+    name = pl.when(step).then(pl.col("suffix").str.strip_chars_start(".")).otherwise(pl.format("train_{}", "name"))
+    usage = pl.format("cpu={},energy=0,fs/disk={},mem={}K,pages=0,vmem={}K", _clock(cpu), rss * 7, rss, rss * 2)
     ended = pl.when(pl.col("running"))
 
     def job_only(expression: pl.Expr) -> pl.Expr:
@@ -114,9 +108,7 @@ def sacct_rows(first: int, count: int) -> pl.LazyFrame:
             Submit=pl.when(step).then(start).otherwise(pl.col("submit").cast(pl.String)),
             Eligible=pl.when(step).then(start).otherwise(pl.col("submit").cast(pl.String)),
             Start=start,
-            End=ended.then(pl.lit("Unknown")).otherwise(
-                (pl.col("start") + pl.col("elapsed")).cast(pl.String)
-            ),
+            End=ended.then(pl.lit("Unknown")).otherwise((pl.col("start") + pl.col("elapsed")).cast(pl.String)),
             ElapsedRaw=pl.col("elapsed"),
             Suspended=pl.lit("00:00:00"),
             State=ended.then(pl.lit("RUNNING"))

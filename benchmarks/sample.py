@@ -19,9 +19,7 @@ def generate(work: Path) -> Run:
     work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sample-", dir=work) as folder:
         size = ["--jobs", str(JOBS), "--gpus", str(GPUS), "--days", str(DAYS)]
-        return run(
-            [sys.executable, "-m", "audit", "demo", str(Path(folder) / "month"), *size, "--only-generate"]
-        )
+        return run([sys.executable, "-m", "audit", "demo", str(Path(folder) / "month"), *size, "--only-generate"])
 
 
 def main() -> int:

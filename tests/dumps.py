@@ -11,16 +11,55 @@ from audit.store import FileResult, ingest, open_store
 from audit.store.ingest import Options
 from audit.workspace import Workspace, config_text, create_workspace
 
-FIELDS = (
-    "JobID JobIDRaw Cluster DBIndex User Account Partition Submit Start End ElapsedRaw State NNodes NTasks AllocCPUS "
-    "ReqMem AllocTRES NodeList TotalCPU MaxRSS TRESUsageInTot JobName"
-).split()
+FIELDS = [
+    "JobID",
+    "JobIDRaw",
+    "Cluster",
+    "DBIndex",
+    "User",
+    "Account",
+    "Partition",
+    "Submit",
+    "Start",
+    "End",
+    "ElapsedRaw",
+    "State",
+    "NNodes",
+    "NTasks",
+    "AllocCPUS",
+    "ReqMem",
+    "AllocTRES",
+    "NodeList",
+    "TotalCPU",
+    "MaxRSS",
+    "TRESUsageInTot",
+    "JobName",
+]
 DEFAULT = {
-    "Cluster": "alpha", "User": "u1", "Account": "a1", "Partition": "batch", "Submit": "2026-05-05T07:00:00",
-    "Start": "2026-05-05T08:00:00", "End": "2026-05-05T09:00:00", "ElapsedRaw": "3600", "State": "COMPLETED", "NNodes": "1",
-    "AllocCPUS": "4", "ReqMem": "8G", "AllocTRES": "billing=4,cpu=4,mem=8G,node=1", "NodeList": "n1", "JobName": "train",
+    "Cluster": "alpha",
+    "User": "u1",
+    "Account": "a1",
+    "Partition": "batch",
+    "Submit": "2026-05-05T07:00:00",
+    "Start": "2026-05-05T08:00:00",
+    "End": "2026-05-05T09:00:00",
+    "ElapsedRaw": "3600",
+    "State": "COMPLETED",
+    "NNodes": "1",
+    "AllocCPUS": "4",
+    "ReqMem": "8G",
+    "AllocTRES": "billing=4,cpu=4,mem=8G,node=1",
+    "NodeList": "n1",
+    "JobName": "train",
 }
-STEP = {"User": "", "Account": "", "Partition": "", "ReqMem": "", "Submit": "2026-05-05T08:00:00", "NTasks": "1"}
+STEP = {
+    "User": "",
+    "Account": "",
+    "Partition": "",
+    "ReqMem": "",
+    "Submit": "2026-05-05T08:00:00",
+    "NTasks": "1",
+}
 
 
 def job(job_id: str, **fields: str) -> dict[str, str]:
@@ -28,7 +67,14 @@ def job(job_id: str, **fields: str) -> dict[str, str]:
 
 
 def step(job_id: str, step_id: str = "batch", **fields: str) -> dict[str, str]:
-    return {**DEFAULT, **STEP, "JobID": f"{job_id}.{step_id}", "JobIDRaw": f"{job_id}.{step_id}", "JobName": step_id, **fields}
+    return {
+        **DEFAULT,
+        **STEP,
+        "JobID": f"{job_id}.{step_id}",
+        "JobIDRaw": f"{job_id}.{step_id}",
+        "JobName": step_id,
+        **fields,
+    }
 
 
 def dump(*records: dict[str, str], fields: list[str] = FIELDS, delimiter: str = "|", header: bool = True) -> str:
@@ -36,7 +82,15 @@ def dump(*records: dict[str, str], fields: list[str] = FIELDS, delimiter: str = 
     return "".join(f"{line}\n" for line in [*lines, *(delimiter.join(r.get(f, "") for f in fields) for r in records)])
 
 
-def read(path: Path, text: str | bytes, *, cluster: str = "alpha", timezone: str = "UTC", columns: tuple[str, ...] = (), delimiter: str = "") -> dict[str, list[dict[str, Any]]]:
+def read(
+    path: Path,
+    text: str | bytes,
+    *,
+    cluster: str = "alpha",
+    timezone: str = "UTC",
+    columns: tuple[str, ...] = (),
+    delimiter: str = "",
+) -> dict[str, list[dict[str, Any]]]:
     """What the reader of a file with this text yields, by table."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     found: dict[str, list[dict[str, Any]]] = {"job_record": [], "step_record": [], "reject": []}

@@ -65,9 +65,7 @@ def test_system_libraries_that_are_there_need_nothing() -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "script", [*sorted((CHECKOUT / "scripts").iterdir()), CHECKOUT / ".ci" / "run"], ids=str
-)
+@pytest.mark.parametrize("script", [*sorted((CHECKOUT / "scripts").iterdir()), CHECKOUT / ".ci" / "run"], ids=str)
 def test_scripts_parse_and_may_be_run(script: Path) -> None:
     shell = "bash" if "bash" in script.read_text().splitlines()[0] else "sh"
     assert run(shell, "-n", script).stderr == ""

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from tests.dumps import FIELDS, dump, job, read, rows, step, take, workspace
 
 # Any text at all but half of a surrogate pair; the line feed, the delimiter and the quote more often than by chance.
-NAME = st.text(st.one_of(st.sampled_from('|\n"\r\t\x00\x1f\u202e'), st.characters(exclude_categories=["Cs"])), max_size=20)
+NAME = st.text(
+    st.one_of(st.sampled_from('|\n"\r\t\x00\x1f\u202e'), st.characters(exclude_categories=["Cs"])),
+    max_size=20,
+)
 STATE = st.sampled_from(["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "CANCELLED by 7", "RUNNING", "REQUEUED"])
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FREE_FIRST = ["JobID", "JobIDRaw", "JobName", *FIELDS[2:-1]]
@@ -21,7 +24,9 @@ def records(draw: st.DrawFn) -> list[dict[str, str]]:
     for job_id in draw(st.lists(st.integers(1, 60), max_size=12)):
         state = draw(STATE)
         end = "Unknown" if state == "RUNNING" else f"2026-05-05T09:{draw(st.integers(0, 59)):02d}:00"
-        found.append(job(str(job_id), JobName=draw(NAME), State=state, End=end, Submit=f"2026-05-05T07:{job_id:02d}:00"))
+        found.append(
+            job(str(job_id), JobName=draw(NAME), State=state, End=end, Submit=f"2026-05-05T07:{job_id:02d}:00")
+        )
         if draw(st.booleans()):
             found.append(step(str(job_id), MaxRSS=f"{draw(st.integers(0, 9999))}K", End=end))
     return found

@@ -94,7 +94,10 @@ def test_durations(text: str, expected: float | None) -> None:
 )
 def test_gpus_in_whole_cards(tres: str | None, gpus: float | None, shards: float | None) -> None:
     found = units.gres(texts(tres))
-    assert (found["gpus"][0], found["shards"][0]) == (pytest.approx(gpus) if gpus is not None else None, shards)
+    assert (found["gpus"][0], found["shards"][0]) == (
+        pytest.approx(gpus) if gpus is not None else None,
+        shards,
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,8 @@ def test_gres_of_a_node(text: str | None, gpus: float, shards: float, gres: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "tasks"), [("5-10%2", 6), ("1,3,7-9", 5), ("0-4:2", 3), ("7", 1), ("0-99,...", None), ("9-1", None)]
+    ("text", "tasks"),
+    [("5-10%2", 6), ("1,3,7-9", 5), ("0-4:2", 3), ("7", 1), ("0-99,...", None), ("9-1", None)],
 )
 def test_pending_tasks_in_one_row(text: str, tasks: int | None) -> None:
     assert units.array_tasks(text) == tasks

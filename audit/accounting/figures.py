@@ -65,7 +65,16 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         ],
     }
     report["reasons"] = reasons_for(report, mode, totals["unplaced_attempts"])
-    return report
+    return {key: _steady(value) for key, value in report.items()}
+
+
+def _steady(value: object) -> object:
+    """The same to ten digits: the order in which threads add up must not show in a file that is compared."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}")
+    if isinstance(value, dict):
+        return {key: _steady(item) for key, item in value.items()}
+    return [_steady(item) for item in value] if isinstance(value, list) else value
 
 
 def _slice(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> Row:
@@ -112,9 +121,7 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
             "of_attempts": sum(r["attempts"] for r in mine),
             "held_hours_share": _ratio(measured_hours, sum(r["held_hours"] for r in mine)),
             "sources": {r["source"]: r["attempts"] for r in known},
-            "not_measured": {
-                r["reason"] or "not recorded": r["attempts"] for r in mine if r["source"] is None
-            },
+            "not_measured": {r["reason"] or "not recorded": r["attempts"] for r in mine if r["source"] is None},
             "measured_hours": measured_hours,
             "used_hours": sum(r["used_hours"] or 0.0 for r in known),
         }
@@ -125,9 +132,7 @@ def _plain(measured: Row) -> Row:
     return {k: v for k, v in measured.items() if k not in ("measured_hours", "used_hours")}
 
 
-def _coverage(
-    connection: duckdb.DuckDBPyConnection, totals: Row, measured: dict[str, Row], floor: float
-) -> Row:
+def _coverage(connection: duckdb.DuckDBPyConnection, totals: Row, measured: dict[str, Row], floor: float) -> Row:
     share = _ratio(totals["measured_usd"], totals["held_usd"])
     allowed = share is not None and share >= floor
     reason = None
@@ -177,9 +182,7 @@ def _is_generated(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
-    result = connection.execute(
-        (Path(__file__).parent / "query" / f"{query}.sql").read_text(encoding="utf-8")
-    )
+    result = connection.execute((Path(__file__).parent / "query" / f"{query}.sql").read_text(encoding="utf-8"))
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 

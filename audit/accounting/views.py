@@ -89,9 +89,7 @@ def _price_nodes(connection: duckdb.DuckDBPyConnection, config: Config) -> CostM
         "node_class VARCHAR",
         "usd_per_hour DOUBLE",
     )
-    rows = [
-        (g, c, m, p.node_class, p.rate.usd_per_hour) for (g, c, m, _), p in zip(sizes, classes, strict=True)
-    ]
+    rows = [(g, c, m, p.node_class, p.rate.usd_per_hour) for (g, c, m, _), p in zip(sizes, classes, strict=True)]
     _table(connection, "class_price", columns, rows)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE node_states_seen AS {_query('node_states_seen')}")
     _build(connection, _BY_NODE)
@@ -104,9 +102,7 @@ def _by_class(classes: Sequence[ClassPrice], nodes: Sequence[int]) -> tuple[Pric
     merged: dict[tuple[str, Rate], int] = {}
     for found, number in zip(classes, nodes, strict=True):
         merged[found.node_class, found.rate] = merged.get((found.node_class, found.rate), 0) + number
-    return tuple(
-        PricedResource(name, rate, number) for (name, rate), number in sorted(merged.items(), key=str)
-    )
+    return tuple(PricedResource(name, rate, number) for (name, rate), number in sorted(merged.items(), key=str))
 
 
 def _price_resources(connection: duckdb.DuckDBPyConnection, config: Config, unsized: list[str]) -> CostMode:
@@ -145,9 +141,7 @@ def _require_held(connection: duckdb.DuckDBPyConnection) -> None:
         return
     window, evidence = connection.execute(_query("evidence_span")).fetchall()[0]
     if evidence is None:
-        raise NoReportError(
-            "the evidence holds no attempt that started", remedy="give accounting to `audit ingest`"
-        )
+        raise NoReportError("the evidence holds no attempt that started", remedy="give accounting to `audit ingest`")
     raise NoReportError(
         f"no attempt held anything of the slice in the window {window} (UTC)",
         remedy=f"the evidence spans {evidence} (UTC): set [window] or [slice] in audit.toml",

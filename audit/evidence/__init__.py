@@ -47,7 +47,11 @@ def _json_kind(path: Path) -> str:
                     names.add(value)
                 if prefix == "nodes" and event == "start_array":
                     return "scontrol node JSON"
-                if prefix == "jobs.item" and event == "map_key" and value in ("association", "steps", "allocation_nodes"):
+                if (
+                    prefix == "jobs.item"
+                    and event == "map_key"
+                    and value in ("association", "steps", "allocation_nodes")
+                ):
                     return "sacct JSON"
                 if prefix == "jobs.item" and event == "map_key" and value in ("job_resources", "batch_host"):
                     names.clear()
@@ -57,5 +61,7 @@ def _json_kind(path: Path) -> str:
     if "jobs" in names and "errors" in names:
         return "sacct JSON"
     raise EvidenceError(
-        "is JSON but neither `sacct --json` nor `scontrol show node --json`", where=str(path), remedy="give one of these"
+        "is JSON but neither `sacct --json` nor `scontrol show node --json`",
+        where=str(path),
+        remedy="give one of these",
     )

@@ -8,10 +8,12 @@ import polars as pl
 
 from audit.errors import AuditError
 
-_TIME = pl.Datetime("us")
-_KEY = {"cluster": pl.String, "job_id_raw": pl.String, "submit": _TIME}
+Schema = dict[str, type[pl.DataType] | pl.DataType]
 
-JOB_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+_TIME = pl.Datetime("us")
+_KEY: Schema = {"cluster": pl.String, "job_id_raw": pl.String, "submit": _TIME}
+
+JOB_SCHEMA: Schema = {
     "line": pl.Int64,
     **_KEY,
     "job_id": pl.String,
@@ -54,7 +56,7 @@ JOB_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "max_rss_bytes": pl.Int64,
     "rss_bytes": pl.Int64,
 }
-STEP_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+STEP_SCHEMA: Schema = {
     "line": pl.Int64,
     **_KEY,
     "step_id": pl.String,
@@ -78,7 +80,7 @@ STEP_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "gpu_util": pl.Float64,
     "gpu_mem_bytes": pl.Int64,
 }
-NODE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+NODE_SCHEMA: Schema = {
     "cluster": pl.String,
     "node": pl.String,
     "seen": _TIME,
@@ -91,7 +93,7 @@ NODE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "threads_per_core": pl.Int64,
     "partitions": pl.String,
 }
-STATE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+STATE_SCHEMA: Schema = {
     "cluster": pl.String,
     "node": pl.String,
     "from_time": _TIME,
@@ -99,7 +101,7 @@ STATE_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "state": pl.String,
     "reason": pl.String,
 }
-GPU_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+GPU_SCHEMA: Schema = {
     **_KEY,
     "node": pl.String,
     "gpu": pl.String,
@@ -109,12 +111,12 @@ GPU_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
     "node_mem_bytes": pl.Int64,
     "node_cpu_s": pl.Float64,
 }
-REJECT_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {
+REJECT_SCHEMA: Schema = {
     "line": pl.Int64,
     "reason": pl.String,
     "text": pl.String,
 }
-HOST_SCHEMA: dict[str, type[pl.DataType] | pl.DataType] = {"node_list": pl.String, "node": pl.String}
+HOST_SCHEMA: Schema = {"node_list": pl.String, "node": pl.String}
 
 # The store's table for each kind of row a reader yields.
 TABLES = {

@@ -15,7 +15,9 @@ _ALIASES = {"timestart": "start", "timeend": "end", "nodename": "node", "cluster
 def is_header(line: str) -> bool:
     """Whether a first line is that of `sacctmgr show event -P`."""
     names = line.lower()
-    return "nodename" in names and ("timestart" in names or "start" in names) and "state" in names and "jobid" not in names
+    return (
+        "nodename" in names and ("timestart" in names or "start" in names) and "state" in names and "jobid" not in names
+    )
 
 
 def read(path: Path, context: Context) -> Iterator[Batch]:
@@ -27,7 +29,9 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     for needed in ("node", "start", "end", "state"):
         if needed not in names:
             raise EvidenceError(
-                f"columns missing: {needed}", where=str(path), remedy="make it with: sacctmgr show event -P start=2026-05-01"
+                f"columns missing: {needed}",
+                where=str(path),
+                remedy="make it with: sacctmgr show event -P start=2026-05-01",
             )
     rows, rejects, foreign = [], [], 0
     for number, line in enumerate(lines[1:], 2):
@@ -39,7 +43,17 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
         elif said.get("cluster") and said["cluster"] != context.cluster:
             foreign += 1
         elif said["node"]:
-            rows.append((number, line, said["node"], said["start"], said["end"], said["state"], said.get("reason") or None))
+            rows.append(
+                (
+                    number,
+                    line,
+                    said["node"],
+                    said["start"],
+                    said["end"],
+                    said["state"],
+                    said.get("reason") or None,
+                )
+            )
     schema = dict.fromkeys(("text", "node", "start", "end", "state", "reason"), pl.String)
     frame = pl.DataFrame(rows, schema={"line": pl.Int64, **schema}, orient="row")
     start, end = (moments(frame[name], context.timezone) for name in ("start", "end"))
@@ -50,7 +64,9 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
         state=pl.col("state").str.to_uppercase().str.replace_all(r"[^A-Z_+]", "").str.strip_chars("+"),
         wrong=start.wrong | end.wrong | start.early.is_null() | (end.late < start.early).fill_null(False),
     )
-    bad = frame.filter("wrong").select("line", pl.lit("its times are none, or end before they start").alias("reason"), "text")
+    bad = frame.filter("wrong").select(
+        "line", pl.lit("its times are none, or end before they start").alias("reason"), "text"
+    )
     lost = pl.concat([pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row"), bad])
     good = frame.filter(~pl.col("wrong")).select(pl.col(name).cast(kind) for name, kind in STATE_SCHEMA.items())
     yield Batch({"node_state_record": good, "reject": lost}, other_cluster=foreign)

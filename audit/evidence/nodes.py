@@ -41,8 +41,13 @@ def _from_text(said: dict[str, str]) -> dict[str, Any]:
     if usable is None and total is not None:
         usable = total - (_count(said.get("CoreSpecCount")) or 0) * threads
     return _row(
-        said["NodeName"].strip(), usable, _count(said.get("RealMemory")), _count(said.get("MemSpecLimit")),
-        said.get("Gres"), threads, said.get("Partitions", "").strip().split(","),
+        said["NodeName"].strip(),
+        usable,
+        _count(said.get("RealMemory")),
+        _count(said.get("MemSpecLimit")),
+        said.get("Gres"),
+        threads,
+        said.get("Partitions", "").strip().split(","),
     )
 
 
@@ -59,8 +64,13 @@ def read_json(path: Path, context: Context) -> Iterator[Batch]:
                 usable = _value(node.get("effective_cpus")) or _value(node.get("cpus"))
                 found.append(
                     _row(
-                        name, usable, _value(node.get("real_memory")), _value(node.get("specialized_memory")),
-                        node.get("gres"), _value(node.get("threads")) or 1, node.get("partitions") or [],
+                        name,
+                        usable,
+                        _value(node.get("real_memory")),
+                        _value(node.get("specialized_memory")),
+                        node.get("gres"),
+                        _value(node.get("threads")) or 1,
+                        node.get("partitions") or [],
                     )
                 )
                 times += [_value(node.get(key)) for key in ("last_busy", "slurmd_start_time", "boot_time")]
@@ -72,7 +82,13 @@ def read_json(path: Path, context: Context) -> Iterator[Batch]:
 
 
 def _row(
-    name: str, cores: float | None, mem_mib: float | None, spared_mib: float | None, gres: Any, threads: float, parts: list[str]
+    name: str,
+    cores: float | None,
+    mem_mib: float | None,
+    spared_mib: float | None,
+    gres: Any,
+    threads: float,
+    parts: list[str],
 ) -> dict[str, Any]:
     kept = units.node_gres(str(gres or ""))
     mem = None if mem_mib is None else int((mem_mib - (spared_mib or 0)) * _MIB)

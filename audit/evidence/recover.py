@@ -80,7 +80,9 @@ class Recovery:
             fragment = not lines[end].whole
             if end > at:
                 islands = 0 if fragment else islands + 1
-                if islands > (0 if best else _ISLAND) or (fragment and self._telling and self._can_start(lines[end].text)):
+                if islands > (0 if best else _ISLAND) or (
+                    fragment and self._telling and self._can_start(lines[end].text)
+                ):
                     break
                 if not fragment or not lines[end].text:
                     continue

@@ -21,17 +21,17 @@ _ANY = r"[^\n]*"
 _SHAPES = {
     _JOB_ID: "jobid jobidraw",
     _TIME: "submit eligible start end",
-    _DURATION: "elapsed elapsedraw cputime cputimeraw totalcpu usercpu systemcpu suspended timelimit timelimitraw avecpu mincpu "
-    "reserved planned resvcpu plannedcpu resvcpuraw plannedcpuraw",
-    _SIZE: "reqmem maxrss averss maxvmsize avevmsize maxdiskread maxdiskwrite avediskread avediskwrite maxpages avepages "
-    "avecpufreq",
+    _DURATION: "elapsed elapsedraw cputime cputimeraw totalcpu usercpu systemcpu suspended timelimit timelimitraw "
+    "avecpu mincpu reserved planned resvcpu plannedcpu resvcpuraw plannedcpuraw",
+    _SIZE: "reqmem maxrss averss maxvmsize avevmsize maxdiskread maxdiskwrite avediskread avediskwrite maxpages "
+    "avepages avecpufreq",
     _STATE: "state",
     _TRES: "alloctres reqtres tresusageinave tresusageinmax tresusageinmin tresusageintot tresusageoutave "
     "tresusageoutmax tresusageoutmin tresusageouttot tresusageinmaxtask tresusageinmintask",
     _HOSTS: "nodelist",
     _EXIT: "exitcode derivedexitcode",
-    _NUMBER: "nnodes ntasks ncpus alloccpus allocnodes reqcpus reqnodes uid gid dbindex priority qosraw associd restarts "
-    "wckeyid reservationid consumedenergy consumedenergyraw maxrsstask maxvmsizetask mincputask",
+    _NUMBER: "nnodes ntasks ncpus alloccpus allocnodes reqcpus reqnodes uid gid dbindex priority qosraw associd "
+    "restarts wckeyid reservationid consumedenergy consumedenergyraw maxrsstask maxvmsizetask mincputask",
 }
 SHAPES = {name: re.compile(shape) for shape, names in _SHAPES.items() for name in names.split()}
 SHAPES[""] = re.compile("")  # what follows the trailing delimiter of `--parsable`
@@ -39,20 +39,28 @@ ANYTHING = re.compile(_ANY)
 
 # Fields whose text is the users' own: they may hold the delimiter and line feeds.
 FREE_TEXT = frozenset(
-    "jobname comment admincomment systemcomment submitline workdir constraints extra stdin stdout stderr container wckey "
-    "licenses mcslabel".split()
+    """
+    jobname comment admincomment systemcomment submitline workdir constraints extra stdin stdout stderr
+    container wckey licenses mcslabel
+""".split()
 )
 
 # The fields we read, in lower case; a difference in any other is none.
-READ_FIELDS = (
-    "jobid jobidraw cluster dbindex sluid originalsluid user account partition qos jobname submit eligible start end elapsed "
-    "elapsedraw suspended state exitcode derivedexitcode timelimit timelimitraw nnodes allocnodes ntasks alloccpus ncpus "
-    "reqcpus reqmem reqtres alloctres nodelist totalcpu cputimeraw maxrss averss tresusageinave tresusageinmax "
-    "tresusageintot tresusageouttot admincomment exclusive"
-).split()
-_KNOWN = set(SHAPES) | FREE_TEXT | set(
-    "account blockid cluster user group partition qos flags reason layout reservation qosreq sluid originalsluid exclusive "
-    "oversubscribe failednode jobname".split()
+READ_FIELDS = """
+    jobid jobidraw cluster dbindex sluid originalsluid user account partition qos jobname submit eligible start
+    end elapsed elapsedraw suspended state exitcode derivedexitcode timelimit timelimitraw nnodes allocnodes
+    ntasks alloccpus ncpus reqcpus reqmem reqtres alloctres nodelist totalcpu cputimeraw maxrss averss
+    tresusageinave tresusageinmax tresusageintot tresusageouttot admincomment exclusive
+""".split()
+_KNOWN = (
+    set(SHAPES)
+    | FREE_TEXT
+    | set(
+        """
+    account blockid cluster user group partition qos flags reason layout reservation qosreq sluid originalsluid
+    exclusive oversubscribe failednode jobname
+""".split()
+    )
 )
 _NEEDED = ("jobid", "submit", "start", "end", "state")
 
@@ -82,7 +90,9 @@ def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: s
         return Layout(mark.encode(), _checked(tuple(c.lower() for c in columns), where), has_header=False)
     if delimiter and _header(text, ""):
         raise EvidenceError(
-            f"its header is not separated by {delimiter!r}", where=where, remedy="leave --delimiter out: the header tells it"
+            f"its header is not separated by {delimiter!r}",
+            where=where,
+            remedy="leave --delimiter out: the header tells it",
         )
     raise EvidenceError(
         "its first line is no header of sacct, scontrol or sacctmgr",
@@ -109,7 +119,9 @@ def _delimiter_for(first: bytes, count: int, where: str) -> str:
         if fitting * 2 > len(lines):
             return mark
     raise EvidenceError(
-        f"no delimiter parts its lines into the {count} columns named", where=where, remedy="check --columns, or add --delimiter"
+        f"no delimiter parts its lines into the {count} columns named",
+        where=where,
+        remedy="check --columns, or add --delimiter",
     )
 
 

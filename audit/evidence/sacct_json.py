@@ -30,11 +30,12 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
             raise json_fault(path) from None
 
 
-_NAMES = (
-    "line jobid jobidraw cluster sluid originalsluid user account partition qos jobname submit eligible start end elapsedraw "
-    "suspended state exitcode derivedexitcode timelimitraw nnodes ntasks reqcpus reqmem reqtres alloctres nodelist totalcpu "
-    "maxrss averss tresusageinave tresusageinmax tresusageintot tresusageouttot admincomment exclusive"
-).split()
+_NAMES = """
+    line jobid jobidraw cluster sluid originalsluid user account partition qos jobname submit eligible start end
+    elapsedraw suspended state exitcode derivedexitcode timelimitraw nnodes ntasks reqcpus reqmem reqtres
+    alloctres nodelist totalcpu maxrss averss tresusageinave tresusageinmax tresusageintot tresusageouttot
+    admincomment exclusive
+""".split()
 
 
 def _records(number: int, job: Any) -> Iterator[Fields]:
@@ -43,7 +44,10 @@ def _records(number: int, job: Any) -> Iterator[Fields]:
         return
     time, steps = _dict(job, "time"), job.get("steps") or []
     steps = [step for step in steps if isinstance(step, dict)]
-    common = {"line": str(number), "cluster": _text(job.get("cluster")) or _text(_dict(job, "association").get("cluster"))}
+    common = {
+        "line": str(number),
+        "cluster": _text(job.get("cluster")) or _text(_dict(job, "association").get("cluster")),
+    }
     requested, allocated = (_dict(job, "tres").get(kind) for kind in ("requested", "allocated"))
     spent = _cpu_s(time) or (sum(_cpu_s(_dict(step, "time")) or 0 for step in steps) if steps else None)
     raw_id, shown = _text(job.get("job_id")), _job_id(job)
@@ -78,7 +82,13 @@ def _records(number: int, job: Any) -> Iterator[Fields]:
         yield {**common, **_step(step, shown, raw_id)}
 
 
-_TIMES = {"submit": "submission", "eligible": "eligible", "start": "start", "end": "end", "elapsedraw": "elapsed"}
+_TIMES = {
+    "submit": "submission",
+    "eligible": "eligible",
+    "start": "start",
+    "end": "end",
+    "elapsedraw": "elapsed",
+}
 
 
 def _step(step: dict[str, Any], shown: str | None, raw_id: str | None) -> Fields:
@@ -139,14 +149,18 @@ def _exit_code(value: Any) -> str | None:
     """`code:signal`. 22.05 (plain numbers) says SUCCESS and 0 of every job that no signal ended: that is not said."""
     if not isinstance(value, dict) or (isinstance(value.get("return_code"), int) and value.get("status") == "SUCCESS"):
         return None
-    signal = value.get("signal") if isinstance(value.get("signal"), dict) else {}
+    signal = _dict(value, "signal")
     killed = _number(signal.get("id", signal.get("signal_id"))) or "0"
     return f"{_number(value.get('return_code')) or '0'}:{killed}"
 
 
 def _job_id(job: dict[str, Any]) -> str | None:
     array, het = _dict(job, "array"), _dict(job, "het")
-    parent, task, folded = _number(array.get("job_id")), _number(array.get("task_id")), _text(array.get("task"))
+    parent, task, folded = (
+        _number(array.get("job_id")),
+        _number(array.get("task_id")),
+        _text(array.get("task")),
+    )
     if parent and parent != "0":
         return f"{parent}_[{folded}]" if folded and task is None else f"{parent}_{task or 0}"
     leader, offset = _number(het.get("job_id")), _number(het.get("job_offset"))

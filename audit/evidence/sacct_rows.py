@@ -5,18 +5,27 @@ from dataclasses import dataclass
 import polars as pl
 
 from audit import units
-from audit.evidence.interface import JOB_SCHEMA, REJECT_SCHEMA, STEP_SCHEMA, Batch, Context
+from audit.evidence.interface import JOB_SCHEMA, REJECT_SCHEMA, STEP_SCHEMA, Batch, Context, Schema
 from audit.evidence.jobstats import gpu_rows
 from audit.evidence.sacct_fields import READ_FIELDS, SHAPES
 from audit.evidence.times import moments, settle
 
 # Slurm's own words. A record may carry several ("PENDING,REQUEUED"); the flags tell more than the state.
-_STATES = (
-    "PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY "
-    "COMPLETING CONFIGURING RESIZING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT STAGE_OUT STOPPED REVOKED SIGNALING "
-    "RECONFIG_FAIL POWER_UP_NODE RESV_DEL_HOLD LAUNCH_FAILED UPDATE_DB EXPEDITING"
-).split()
-OPEN_STATES = ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT")
+_STATES = """
+    PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE
+    OUT_OF_MEMORY COMPLETING CONFIGURING RESIZING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT STAGE_OUT
+    STOPPED REVOKED SIGNALING RECONFIG_FAIL POWER_UP_NODE RESV_DEL_HOLD LAUNCH_FAILED UPDATE_DB EXPEDITING
+""".split()
+OPEN_STATES = (
+    "PENDING",
+    "RUNNING",
+    "SUSPENDED",
+    "COMPLETING",
+    "CONFIGURING",
+    "STOPPED",
+    "SIGNALING",
+    "STAGE_OUT",
+)
 _ID = r"^(\d+)(?:_(\d+)|_\[([^\]]*)\]|\+(\d+))?(?:\.(.+))?$"
 
 
@@ -32,9 +41,7 @@ class Carry:
 
 def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
     """The attempts, steps and rejects in `raw`: one row a record, `line` and sacct's fields in lower case as text."""
-    raw = raw.with_columns(
-        pl.lit(None, dtype=pl.String).alias(name) for name in READ_FIELDS if name not in raw.columns
-    )
+    raw = raw.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in READ_FIELDS if name not in raw.columns)
     mine = (raw["cluster"] == context.cluster) | (raw["cluster"] == "") | raw["cluster"].is_null()
     foreign = raw.height - int(mine.sum())
     if foreign:
@@ -88,9 +95,7 @@ def _common(raw: pl.DataFrame, context: Context) -> tuple[pl.DataFrame, pl.DataF
     raw_id = pl.select(pl.coalesce(raw_base, whole)).to_series()
     start, end = (moments(raw[name], context.timezone) for name in ("start", "end"))
     submit = moments(raw["submit"], context.timezone)
-    elapsed = pl.select(
-        pl.coalesce(units.duration_s(raw["elapsedraw"]), units.duration_s(raw["elapsed"]))
-    ).to_series()
+    elapsed = pl.select(pl.coalesce(units.duration_s(raw["elapsedraw"]), units.duration_s(raw["elapsed"]))).to_series()
     suspended = units.duration_s(raw["suspended"])
     started, ended = settle(start, end, elapsed, suspended)
     word = state(raw["state"])
@@ -162,7 +167,12 @@ def _attached(rows: pl.DataFrame, carry: Carry) -> pl.Series:
         pl.all().forward_fill()
     )
     last = filled.row(-1, named=True)
-    carry.job_id_raw, carry.submit, carry.start, carry.end = last["job"], last["at"], last["begin"], last["until"]
+    carry.job_id_raw, carry.submit, carry.start, carry.end = (
+        last["job"],
+        last["at"],
+        last["begin"],
+        last["until"],
+    )
     both = pl.concat([rows.select("job_id_raw", "start_time"), filled.slice(1)], how="horizontal")
     slack = pl.duration(seconds=2)
     inside = pl.col("start_time").is_null() | (
@@ -173,14 +183,13 @@ def _attached(rows: pl.DataFrame, carry: Carry) -> pl.Series:
 
 def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
     started = rows["start_time"].is_not_null() & (rows["state"] != "PENDING")
-    number = {
-        name: units.number(rows[name]) for name in ("alloccpus", "ncpus", "reqcpus", "nnodes", "allocnodes")
-    }
+    number = {name: units.number(rows[name]) for name in ("alloccpus", "ncpus", "reqcpus", "nnodes", "allocnodes")}
     nodes = _first(number["nnodes"], number["allocnodes"])
     req_cores = _first(number["reqcpus"], units.number(units.tres(rows["reqtres"], "cpu")))
     per_core = _first(_positive(number["ncpus"]), _positive(number["alloccpus"]), req_cores)
     req_mem = _first(
-        units.req_mem_bytes(rows["reqmem"], nodes, per_core), _positive(units.mem_bytes(units.tres(rows["reqtres"], "mem")))
+        units.req_mem_bytes(rows["reqmem"], nodes, per_core),
+        _positive(units.mem_bytes(units.tres(rows["reqtres"], "mem"))),
     )
     alloc_cores = _first(units.number(units.tres(rows["alloctres"], "cpu")), number["alloccpus"], number["ncpus"])
     alloc_mem = _first(_positive(units.mem_bytes(units.tres(rows["alloctres"], "mem"))), req_mem)
@@ -268,7 +277,7 @@ def host_rows(lists: pl.Series) -> pl.DataFrame:
     return frame.explode("node").drop_nulls()
 
 
-def _shaped(frame: pl.DataFrame, schema: dict[str, type[pl.DataType] | pl.DataType]) -> pl.DataFrame:
+def _shaped(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     texts = [pl.when(pl.col(c) != "").then(pl.col(c)).alias(c) for c, t in schema.items() if t == pl.String]
     return frame.with_columns(texts).select(pl.col(name).cast(kind) for name, kind in schema.items())
 

@@ -7,7 +7,7 @@ import lzma
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import zstandard
 
@@ -40,9 +40,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 def _decompressed(raw: IO[bytes], kind: str) -> IO[bytes]:
     if kind == "gz":
-        return gzip.GzipFile(fileobj=raw)
+        return cast(IO[bytes], gzip.open(raw))
     if kind == "xz":
-        return lzma.LZMAFile(raw)
+        return lzma.open(raw)
     if kind == "zst":
         return io.BufferedReader(_WholeZstd(raw), 1 << 20)
     return raw
@@ -52,7 +52,11 @@ class _WholeZstd(io.RawIOBase):
     """A zst stream of any number of frames that, unlike the library's reader, fails where the last is cut."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._ready, self._frame = raw, memoryview(b""), zstandard.ZstdDecompressor().decompressobj()
+        self._raw, self._ready, self._frame = (
+            raw,
+            memoryview(b""),
+            zstandard.ZstdDecompressor().decompressobj(),
+        )
         self._inside = False
 
     def readable(self) -> bool:

@@ -1,6 +1,7 @@
 """Slurm's times to UTC: epochs, local times with or without offset, and the hour that comes twice."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -29,7 +30,7 @@ def moments(text: pl.Series, timezone: str) -> Moments:
     offset = plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%#z", strict=False, time_unit="us", time_zone="UTC")
     local = plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
     known = pl.select(pl.coalesce(_from_epoch(epoch), offset.dt.replace_time_zone(None))).to_series()
-    early, late = (_localised(local, timezone, which) for which in ("earliest", "latest"))
+    early, late = _localised(local, timezone, "earliest"), _localised(local, timezone, "latest")
     first = pl.select(pl.coalesce(known, early)).to_series()
     last = pl.select(pl.coalesce(known, late)).to_series()
     return Moments(first, last, text.is_not_null() & first.is_null())
@@ -40,7 +41,7 @@ def _from_epoch(epoch: pl.Series) -> pl.Series:
     return pl.select(pl.from_epoch(pl.when(ok).then(epoch), time_unit="s").cast(pl.Datetime("us"))).to_series()
 
 
-def _localised(local: pl.Series, timezone: str, which: str) -> pl.Series:
+def _localised(local: pl.Series, timezone: str, which: Literal["earliest", "latest"]) -> pl.Series:
     if timezone in _UTC:
         return local
     frame = local.to_frame("t").select(
@@ -52,9 +53,7 @@ def _localised(local: pl.Series, timezone: str, which: str) -> pl.Series:
     return frame["t"]
 
 
-def settle(
-    start: Moments, end: Moments, elapsed_s: pl.Series, suspended_s: pl.Series
-) -> tuple[pl.Series, pl.Series]:
+def settle(start: Moments, end: Moments, elapsed_s: pl.Series, suspended_s: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Start and end, where the clock showed either twice, as the elapsed time says; the earlier where it cannot."""
     frame = pl.DataFrame(
         {

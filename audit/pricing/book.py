@@ -16,9 +16,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-SAME_MEMORY = (
-    0.1  # providers name one card's memory as 22.35, 24 or 22.9 GiB: within a tenth it is the same card
-)
+SAME_MEMORY = 0.1  # providers name one card's memory as 22.35, 24 or 22.9 GiB: within a tenth it is the same card
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,7 @@ class PriceBook:
         return [
             i
             for i in self.instances
-            if i.accelerator == card.accelerator
-            and abs(i.gpu_mem_gib - card.mem_gib) <= SAME_MEMORY * card.mem_gib
+            if i.accelerator == card.accelerator and abs(i.gpu_mem_gib - card.mem_gib) <= SAME_MEMORY * card.mem_gib
         ]
 
     def gpu_node(self, card: Card, gpus: float) -> Rate:
@@ -123,33 +120,23 @@ class PriceBook:
             if len({round(i.mem_gib / i.vcpus, 2) for i in items}) < 2:
                 continue
             sizes = np.array([(i.vcpus, i.mem_gib) for i in items])
-            fits.append(
-                CpuFit(provider, *_non_negative_fit(sizes, np.array([i.usd_per_hour for i in items])))
-            )
+            fits.append(CpuFit(provider, *_non_negative_fit(sizes, np.array([i.usd_per_hour for i in items]))))
         return tuple(fits)
 
     def cpu_node(self, vcpus: float, mem_gib: float) -> Rate:
         """A node without GPUs: what each provider's fit says of its size."""
-        costs = {
-            f.provider: vcpus * f.usd_per_vcpu_hour + mem_gib * f.usd_per_mem_gib_hour for f in self.cpu_fits
-        }
-        return _over_providers(
-            costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider"
-        )
+        costs = {f.provider: vcpus * f.usd_per_vcpu_hour + mem_gib * f.usd_per_mem_gib_hour for f in self.cpu_fits}
+        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
 
     def vcpu(self) -> Rate:
         """One vCPU for an hour, of the same fits."""
         costs = {f.provider: f.usd_per_vcpu_hour for f in self.cpu_fits}
-        return _over_providers(
-            costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider"
-        )
+        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
 
     def mem_gib(self) -> Rate:
         """One GiB for an hour, of the same fits."""
         costs = {f.provider: f.usd_per_mem_gib_hour for f in self.cpu_fits}
-        return _over_providers(
-            costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider"
-        )
+        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
 
     def gpu_alone(self, card: Card) -> Rate | None:
         """One card for an hour: the node's price less its vCPUs and GiB at the fitted rates, per GPU.

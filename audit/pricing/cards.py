@@ -19,9 +19,7 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
     cards fit and nothing is chosen, UsageError where what is chosen is not in the book.
     """
     plain = _MIG.sub("", gres_type.lower())
-    choice = next(
-        (label for name, label in chosen.items() if name.lower() in (plain, gres_type.lower())), None
-    )
+    choice = next((label for name, label in chosen.items() if name.lower() in (plain, gres_type.lower())), None)
     if choice is not None:
         return _labelled(choice, book)
     name, mem_gib = _family(plain, book)

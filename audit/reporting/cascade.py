@@ -120,9 +120,7 @@ def _inside(report: Report) -> list[_Span]:
     ]
 
 
-def _span(
-    cost: Report, label: str, kind: str, key: str, start: float | None, *, strong: bool = False
-) -> _Span:
+def _span(cost: Report, label: str, kind: str, key: str, start: float | None, *, strong: bool = False) -> _Span:
     return _Span(label, kind, cost[key], cost.get(f"{key}_per_month"), start, strong)
 
 

@@ -44,9 +44,7 @@ def render_pdf(page: Page, paper: str) -> bytes:
             stylesheets=[sheet], font_config=fonts, pdf_variant="pdf/ua-1", finisher=_scope_headers
         )
     except FatalURLFetchingError as error:
-        raise AuditError(
-            "the page asked for something that is not bundled with it", where=str(error)
-        ) from error
+        raise AuditError("the page asked for something that is not bundled with it", where=str(error)) from error
     return bytes(pdf)
 
 

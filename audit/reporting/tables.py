@@ -43,9 +43,7 @@ class Evidence:
 
 def partitions(report: Report, limit: int) -> Partitions:
     """The partition table with at most `limit` rows above its total."""
-    everything = sorted(
-        report["by_partition"], key=lambda row: (-(row["held_usd"] or 0.0), row["partition"] or "")
-    )
+    everything = sorted(report["by_partition"], key=lambda row: (-(row["held_usd"] or 0.0), row["partition"] or ""))
     cut = limit if len(everything) <= limit else limit - 1
     total = _summed(everything, None)
     rows = [_summed([row], total.held_usd, row["partition"] or "(none)") for row in everything[:cut]]

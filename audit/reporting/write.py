@@ -43,9 +43,7 @@ def report_json(report: Mapping[str, Any]) -> bytes:
     try:
         return (json.dumps(report, sort_keys=True, indent=2, allow_nan=False) + "\n").encode("ascii")
     except ValueError as error:
-        raise AuditError(
-            f"a figure of the report is no number: {error}", remedy="report this as a fault"
-        ) from error
+        raise AuditError(f"a figure of the report is no number: {error}", remedy="report this as a fault") from error
 
 
 def _replace(out: Path, files: Mapping[str, bytes]) -> list[Path]:

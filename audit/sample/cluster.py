@@ -99,9 +99,7 @@ class NodeNow:
 
 def inventory_text(cluster: Cluster, now: Sequence[NodeNow], boot_time: str) -> str:
     """`scontrol show node -o` of every node."""
-    return "".join(
-        _node_line(cluster, node, now[node], boot_time) + "\n" for node in range(len(cluster.node_names))
-    )
+    return "".join(_node_line(cluster, node, now[node], boot_time) + "\n" for node in range(len(cluster.node_names)))
 
 
 def _node_line(cluster: Cluster, node: int, now: NodeNow, boot_time: str) -> str:

@@ -40,9 +40,7 @@ def identify(
     seen, record = first[0], order[first[1]]
     waiting = np.zeros(count, dtype=bool)
     waiting[seen] = why[record] == PENDING
-    begun = np.where(
-        start[record] >= 0, start[record], np.where(end[record] >= 0, end[record], submit[record])
-    )
+    begun = np.where(start[record] >= 0, start[record], np.where(end[record] >= 0, end[record], submit[record]))
     asked, began = np.full(count, -1), np.full(count, -1)
     asked[seen], began[seen] = submit[record], begun
     is_task = jobs.task >= 0

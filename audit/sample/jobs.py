@@ -46,9 +46,7 @@ class Jobs:
 
     def followed_by(self, more: "Jobs") -> "Jobs":
         """These jobs and then `more`."""
-        return Jobs(
-            **{f.name: np.concatenate([getattr(self, f.name), getattr(more, f.name)]) for f in fields(self)}
-        )
+        return Jobs(**{f.name: np.concatenate([getattr(self, f.name), getattr(more, f.name)]) for f in fields(self)})
 
 
 def draw(
@@ -128,16 +126,12 @@ def _run_times(families: Families, jobs: Jobs, spread: Floats, scale: Floats, lo
     return _ended(families, jobs)
 
 
-def _scaled_to_capacity(
-    cluster: Cluster, families: Families, jobs: Jobs, spread: Floats, span_s: int
-) -> Jobs:
+def _scaled_to_capacity(cluster: Cluster, families: Families, jobs: Jobs, spread: Floats, span_s: int) -> Jobs:
     """Finds, by halving, the scale of run times at which each node class is asked for its share of demand."""
     longest_s = min(cal.LONGEST_RUN_S, 0.35 * span_s)
     held = np.where(families.gpus > 0, families.gpus, families.cores) * families.nodes
     node_class = families.node_class[jobs.family]
-    sizes = [
-        (size.gpus or size.cores) * len(n) for size, n in zip(cluster.classes, cluster.nodes, strict=True)
-    ]
+    sizes = [(size.gpus or size.cores) * len(n) for size, n in zip(cluster.classes, cluster.nodes, strict=True)]
     demand = np.array([cal.GPU_DEMAND if size.gpus else cal.CPU_DEMAND for size in cluster.classes])
     wanted = demand * np.array(sizes) * span_s
     low, high = np.full(len(sizes), np.log(0.01)), np.full(len(sizes), np.log(300.0))
@@ -170,9 +164,7 @@ def _with_partners(families: Families, jobs: Jobs, size_mem: Ints) -> Jobs:
     ratio = families.cores[families.partner[second.family]] / families.cores[second.family]
     second.family = families.partner[second.family]
     second.leader, second.submit = leaders, np.full(len(leaders), -1)
-    peak = (np.minimum(second.peak_kib / 1024 * 1.4, 0.7 * size_mem[second.family]) * 1024).astype(
-        np.int64
-    ) | 1
+    peak = (np.minimum(second.peak_kib / 1024 * 1.4, 0.7 * size_mem[second.family]) * 1024).astype(np.int64) | 1
     second.peak_kib = peak
     fitting = nice(peak / 1024 * 1.3, NICE_MIB)
     second.mem_mib = np.minimum(np.maximum(second.mem_mib, fitting), size_mem[second.family])
@@ -186,9 +178,7 @@ def _throttled(families: Families, jobs: Jobs) -> Jobs:
     throttle = families.throttle[jobs.family]
     late = (jobs.task >= throttle) & (throttle > 0)
     rows = np.arange(len(jobs.family))
-    return replace(
-        jobs, follows=np.where(late, rows - throttle, jobs.follows), submit=np.where(late, -1, jobs.submit)
-    )
+    return replace(jobs, follows=np.where(late, rows - throttle, jobs.follows), submit=np.where(late, -1, jobs.submit))
 
 
 def _with_second_tries(families: Families, jobs: Jobs, size_mem: Ints, rng: np.random.Generator) -> Jobs:

@@ -80,9 +80,7 @@ def _summary(cluster: Cluster, attempts: Attempts, use: _Use) -> str:
     for node, cards in zip(attempts.nodes[use.attempt], attempts.gpus[use.attempt], strict=True):
         busy, untouched = cards[: use.touched], cards[use.touched :]
         total = ",".join([f'"{card}":{use.vram}' for card in cards])
-        used = [f'"{card}":{use.vram_used}' for card in busy] + [
-            f'"{card}":{use.driver}' for card in untouched
-        ]
+        used = [f'"{card}":{use.vram_used}' for card in busy] + [f'"{card}":{use.driver}' for card in untouched]
         util = [f'"{card}":{round(use.util, 1)}' for card in busy] + [f'"{card}":0' for card in untouched]
         nodes.append(
             f'"{cluster.node_names[node]}":{{"total_memory":{use.total_memory},"used_memory":{share + rest},'

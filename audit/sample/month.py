@@ -58,9 +58,7 @@ def generate(
     drawn = job_draws.draw(cluster, families, submitted, (start, window_to), rng)
     spells = outages.draw(cluster, start, window_to, rng)
     attempts = schedule.place(cluster, _work(families, drawn, rng), spells, window_to)
-    made = records.build(
-        cluster, families, drawn, attempts, horizon=window_to, sampling_s=sampling_s, rng=rng
-    )
+    made = records.build(cluster, families, drawn, attempts, horizon=window_to, sampling_s=sampling_s, rng=rng)
     made = made.filter(pl.col("end").is_null() | (pl.col("end") > window_from)).sort("submit", "job_id_raw")
     made = made.with_row_index("record")
     made = made.with_columns(jobstats.comments(made, cluster, attempts, sampling_s))
@@ -100,9 +98,7 @@ def _work(families: Families, jobs: Jobs, rng: np.random.Generator) -> Work:
     )  # fmt: skip
     unique, shape = np.unique(keys, axis=0, return_inverse=True)
     alone = jobs.leader < 0
-    requeue = np.where(
-        rng.random(count) < cal.REQUEUED_BY_HAND, jobs.hold_s * rng.uniform(0.1, 0.9, count), np.inf
-    )
+    requeue = np.where(rng.random(count) < cal.REQUEUED_BY_HAND, jobs.hold_s * rng.uniform(0.1, 0.9, count), np.inf)
     gives_up = (rng.random(count) < cal.WITHDRAWN) & (jobs.follows < 0)
     withdraw = np.where(gives_up, rng.exponential(cal.WITHDRAW_AFTER_S, count), np.inf)
     first_of_burst = np.full(int(jobs.burst.max()) + 1, -1)
@@ -142,10 +138,7 @@ def _write_nodes(
     share = [pl.col(name) // pl.col("nodes") for name in ("cores", "mem_mib", "gpus")]
     held = {
         node: (cores, mem, cards)
-        for node, cores, mem, cards in running.select("node_ids", *share)
-        .group_by("node_ids")
-        .sum()
-        .iter_rows()
+        for node, cores, mem, cards in running.select("node_ids", *share).group_by("node_ids").sum().iter_rows()
     }
     down = {spell.node: spell.state for spell in spells if spell.start < window[1] <= spell.end}
     state = {"DOWN*": "DOWN*+NOT_RESPONDING", "MAINT": "IDLE+MAINT", "DRAIN": "IDLE+DRAIN"}

@@ -63,7 +63,5 @@ def events_text(outages: list[Outage], cluster: Cluster, window_from: int, windo
         if spell.end > window_from and spell.start < window_to:
             until = "Unknown" if spell.end >= window_to else str(spell.end)
             name = cluster.node_names[spell.node]
-            lines.append(
-                f"{cal.CLUSTER}|{name}|{spell.start}|{until}|{spell.state}|{spell.reason}|{spell.user}"
-            )
+            lines.append(f"{cal.CLUSTER}|{name}|{spell.start}|{until}|{spell.state}|{spell.reason}|{spell.user}")
     return "\n".join(lines) + "\n"

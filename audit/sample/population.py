@@ -123,9 +123,7 @@ def draw(cluster: Cluster, jobs: int, rng: np.random.Generator) -> Families:
     cores = np.maximum(1, np.minimum(np.minimum(cores, share), size_cores))
     # the need of a GPU's worth of work grows with the memory that stands beside the card
     beside = np.where(on_gpu, size_mem / 128_000 / np.maximum(size_gpus, 1), 1.0)
-    need = (
-        np.array([k.mem_gib for k in kinds]) * 1024 * np.maximum(gpus, 1) ** 0.8 * np.clip(beside, 0.4, 1.3)
-    )
+    need = np.array([k.mem_gib for k in kinds]) * 1024 * np.maximum(gpus, 1) ** 0.8 * np.clip(beside, 0.4, 1.3)
     need *= rng.lognormal(0, cal.MEM_SPREAD, count)
     all_touched = rng.random(count) < np.array([k.touched for k in kinds])
     user, account = _users(users, count, rng)
@@ -206,8 +204,5 @@ def _with_partners(families: Families) -> Families:
     second.cores, second.mem_mib = second.cores * 2, second.mem_mib * 1.5
     families.partner[leaders] = len(families.kind) + np.arange(len(leaders))
     return Families(
-        **{
-            f.name: np.concatenate([getattr(families, f.name), getattr(second, f.name)])
-            for f in fields(families)
-        }
+        **{f.name: np.concatenate([getattr(families, f.name), getattr(second, f.name)]) for f in fields(families)}
     )

@@ -103,9 +103,7 @@ def _job_rows(records: pl.DataFrame) -> pl.DataFrame:
         "ReqCPUS": "cores",
         "ReqMem": exact_mib(pl.col("mem_mib")),
         "ReqTRES": asked,
-        "AllocTRES": pl.when(started)
-        .then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes"))
-        .otherwise(_EMPTY),
+        "AllocTRES": pl.when(started).then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes")).otherwise(_EMPTY),
         "NodeList": "node_list",
         "TotalCPU": _cpu("total_cpu_ms", "state"),
         "MaxRSS": _EMPTY,
@@ -154,9 +152,7 @@ def _step_rows(steps: pl.DataFrame) -> pl.DataFrame:
         "ReqCPUS": "cores",
         "ReqMem": _EMPTY,
         "ReqTRES": _EMPTY,
-        "AllocTRES": pl.when(billing)
-        .then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes"))
-        .otherwise(plain),
+        "AllocTRES": pl.when(billing).then(tres("cores", "gpu_type", "gpus", "mem_mib", "nodes")).otherwise(plain),
         "NodeList": "node_list",
         "TotalCPU": _cpu("cpu_ms", "job_state"),
         "MaxRSS": pl.when(seen).then(resident(pl.col("max_kib") * 1024)).otherwise(_EMPTY),

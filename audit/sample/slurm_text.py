@@ -45,11 +45,7 @@ def cpu_time(milliseconds: pl.Expr) -> pl.Expr:
         (milliseconds % 1000).cast(pl.String).str.zfill(3),
     )
     return (
-        pl.when(milliseconds == 0)
-        .then(pl.lit("00:00:00"))
-        .when(seconds < 3600)
-        .then(short)
-        .otherwise(clock(seconds))
+        pl.when(milliseconds == 0).then(pl.lit("00:00:00")).when(seconds < 3600).then(short).otherwise(clock(seconds))
     )
 
 

@@ -89,11 +89,7 @@ def _main(frame: pl.DataFrame, step: str, kind: int) -> pl.DataFrame:
     max_kib = (
         pl.when(pl.col("tasks") == 1)
         .then(pl.col("rest"))
-        .otherwise(
-            pl.min_horizontal(
-                pl.col("rest"), pl.max_horizontal(fattest, pl.col("rest") // pl.col("tasks") + 1)
-            )
-        )
+        .otherwise(pl.min_horizontal(pl.col("rest"), pl.max_horizontal(fattest, pl.col("rest") // pl.col("tasks") + 1)))
     )
     launched = pl.when(pl.col("component") == 1).then(0).otherwise(LAUNCHER_MS)
     cpu_ms = pl.max_horizontal(pl.lit(0, pl.Int64), pl.col("cpu_ms") - launched)
@@ -118,9 +114,7 @@ def _sequence(frame: pl.DataFrame) -> list[pl.DataFrame]:
         kind=pl.lit(5), step=pl.lit("2"), name=pl.lit("stage_out"), start=main_end, elapsed_s=last_s,
         cpu_ms=pl.col("cpu_ms") // 20, seen_kib=pl.col("seen_kib") // 5, max_kib=pl.col("seen_kib") // 5,
     ).filter(pl.col("state") == "COMPLETED")  # fmt: skip
-    taken = pl.col("cpu_ms") // 10 + pl.when(pl.col("state") == "COMPLETED").then(
-        pl.col("cpu_ms") // 20
-    ).otherwise(0)
+    taken = pl.col("cpu_ms") // 10 + pl.when(pl.col("state") == "COMPLETED").then(pl.col("cpu_ms") // 20).otherwise(0)
     running = frame["end"].is_null()
     main = main.with_columns(
         start=main_start, elapsed_s=main_end - main_start, cpu_ms=pl.col("cpu_ms") - taken,

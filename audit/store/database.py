@@ -1,7 +1,6 @@
 """Opens `audit.duckdb`: schema, views, settling; one line where it is locked, a rebuild where it is stale."""
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,10 +76,14 @@ def _unopened(database: Path, text: str) -> AuditError:
     if "lock" in text.lower():
         holder = re.search(r"PID (\d+)", text)
         who = f"process {holder[1]}" if holder else "another process"
-        return AuditError(f"is in use by {who}", where=str(database), remedy="wait until it is done, then run this again")
+        return AuditError(
+            f"is in use by {who}", where=str(database), remedy="wait until it is done, then run this again"
+        )
     if "not a valid" in text.lower() or "version" in text.lower() or "corrupt" in text.lower():
         return StaleStoreError("was made by another version of DuckDB or is damaged", where=str(database))
-    return AuditError(f"cannot be opened ({text.splitlines()[0][:160]})", where=str(database), remedy="check the folder")
+    return AuditError(
+        f"cannot be opened ({text.splitlines()[0][:160]})", where=str(database), remedy="check the folder"
+    )
 
 
 def _check_version(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
@@ -126,7 +129,8 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
     """The views over the tables, and what audit.toml states of window, slice and sizes, for this connection only."""
     config = workspace.config
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE asked_window AS SELECT CAST(? AS TIMESTAMP) AS window_from, CAST(? AS TIMESTAMP) AS window_to",
+        "CREATE OR REPLACE TEMP TABLE asked_window AS "
+        "SELECT CAST(? AS TIMESTAMP) AS window_from, CAST(? AS TIMESTAMP) AS window_to",
         [_naive(config.window_from), _naive(config.window_to)],
     )
     connection.execute("CREATE OR REPLACE TEMP TABLE asked_node (cluster VARCHAR, node VARCHAR)")
@@ -141,7 +145,11 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
         for size in config.node_sizes
         for node in units.hosts(size.names)
     ]
-    for table, rows in (("asked_node", asked), ("asked_partition", [(p,) for p in config.slice_partitions]), ("node_override", stated)):
+    for table, rows in (
+        ("asked_node", asked),
+        ("asked_partition", [(p,) for p in config.slice_partitions]),
+        ("node_override", stated),
+    ):
         if rows:
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     for name in _VIEWS:
@@ -160,4 +168,4 @@ def remove(workspace: Workspace) -> None:
     """Deletes the store and what DuckDB keeps beside it."""
     for path in workspace.root.glob(f"{workspace.database.name}*"):
         if path.is_file():
-            os.unlink(path)
+            path.unlink()

@@ -2,21 +2,23 @@
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import duckdb
 import polars as pl
 
 from audit.errors import AuditError
-from audit.evidence import READERS, TABLES, Context, EvidenceError, recognised
+from audit.evidence import READERS, TABLES, Batch, Context, EvidenceError, recognised
 from audit.store import manifest
-from audit.store.database import Store, StaleStoreError, create_views, open_store, remove, settle
+from audit.store.database import StaleStoreError, Store, create_views, open_store, remove, settle
 from audit.workspace import Workspace
 
 STANDARD_INPUT = "-"
@@ -58,9 +60,10 @@ def ingest(
     options: Options | None = None,
     say: Progress = lambda line: None,
 ) -> Iterator[FileResult]:
-    """Takes `files` (paths, folders, `-` for standard input), then whatever stands in `evidence/` and is not in the store.
+    """Takes whatever stands in `evidence/` and is not in the store, then `files` (paths, folders, `-`).
 
-    One result a file; a file that fails leaves nothing behind and the others go on. AuditError where nothing can go on.
+    `-` is standard input. One result a file; a file that fails leaves nothing behind and the others go on.
+    AuditError where nothing can go on.
     """
     options = options or Options()
     with _writable(workspace, say) as store, _disk(workspace):
@@ -73,7 +76,9 @@ def ingest(
             said = options if entry is None else Options(entry.columns, entry.delimiter, entry.generated)
             digest = _sha256(path)
             if entry is not None and entry.sha256 != digest:
-                yield FileResult(path.name, error=f"{path}: was changed after it was ingested; put the first version back")
+                yield FileResult(
+                    path.name, error=f"{path}: was changed after it was ingested; put the first version back"
+                )
             elif digest not in known:
                 yield _take(store, path, path, digest, said, entries, known)
         for path in _listed(files):
@@ -127,8 +132,16 @@ def _disk(workspace: Workspace) -> Iterator[None]:
 def _storage_error(error: Exception, where: Path) -> AuditError:
     text = str(error)
     if "No space left" in text or getattr(error, "errno", None) == 28:
-        return AuditError("the disk is full", where=str(where), remedy="make room and run this again: no file was half taken")
-    return AuditError(f"cannot be written ({text.splitlines()[0][:160]})", where=str(where), remedy="mend it and run this again")
+        return AuditError(
+            "the disk is full",
+            where=str(where),
+            remedy="make room and run this again: no file was half taken",
+        )
+    return AuditError(
+        f"cannot be written ({text.splitlines()[0][:160]})",
+        where=str(where),
+        remedy="mend it and run this again",
+    )
 
 
 def _listed(files: Sequence[str]) -> Iterator[Path]:
@@ -158,11 +171,16 @@ def _from_outside(
     name = "standard-input.txt" if piped else path.name
     draft = evidence / f"{_INCOMING}{os.getpid()}"
     try:
-        if piped:
-            digest = _copy(sys.stdin.buffer, draft)
+        if path.is_file():
+            shutil.copyfile(path, draft)
         else:
-            with path.open("rb") as source:
-                digest = _copy(source, draft)
+            with (
+                nullcontext(sys.stdin.buffer) if piped else path.open("rb") as source,
+                draft.open("wb") as file,
+            ):
+                shutil.copyfileobj(source, file)
+        _keep(draft)
+        digest = _sha256(draft)
     except OSError as error:
         draft.unlink(missing_ok=True)
         if error.errno == 28:
@@ -178,16 +196,13 @@ def _from_outside(
     return _take(store, draft, target, digest, replace(options), entries, known, shown=name if piped else str(path))
 
 
-def _copy(source: IO[bytes], target: Path) -> str:
-    """Copies to `target` and answers the SHA-256 of what went through."""
-    digest = hashlib.sha256()
-    with target.open("wb") as file:
-        while block := source.read(1 << 20):
-            digest.update(block)
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    return digest.hexdigest()
+def _keep(path: Path) -> None:
+    """Makes sure that a file is on the disk, not only on its way there."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _take(
@@ -210,14 +225,34 @@ def _take(
         kind = recognised(path)
         tally = _load(connection, path, kind, context)
         entry = manifest.Entry(
-            name, digest, path.stat().st_size, kind, shown or entries.get(name, _NO_ENTRY).source, tally.records,
-            _iso(tally.first), _iso(tally.last), options.columns, options.delimiter, options.generated,
+            name,
+            digest,
+            path.stat().st_size,
+            kind,
+            shown or entries.get(name, _NO_ENTRY).source,
+            tally.records,
+            _iso(tally.first),
+            _iso(tally.last),
+            options.columns,
+            options.delimiter,
+            options.generated,
         )
         connection.execute(
             "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                tally.file_id, digest, name, kind, entry.size_bytes, tally.records, tally.count("job_record"),
-                tally.count("step_record"), tally.rejects, tally.other_cluster, tally.first, tally.last, options.generated,
+                tally.file_id,
+                digest,
+                name,
+                kind,
+                entry.size_bytes,
+                tally.records,
+                tally.count("job_record"),
+                tally.count("step_record"),
+                tally.rejects,
+                tally.other_cluster,
+                tally.first,
+                tally.last,
+                options.generated,
             ],
         )
         connection.execute("UPDATE meta SET value = 'no' WHERE key = 'settled'")
@@ -237,8 +272,14 @@ def _take(
         raise
     known.add(digest)
     return FileResult(
-        Path(shown or name).name, kind, tally.count("job_record"), tally.count("step_record"), tally.count("node_record"),
-        tally.count("node_state_record"), tally.rejects, tally.other_cluster,
+        Path(shown or name).name,
+        kind,
+        tally.count("job_record"),
+        tally.count("step_record"),
+        tally.count("node_record"),
+        tally.count("node_state_record"),
+        tally.rejects,
+        tally.other_cluster,
     )
 
 
@@ -281,7 +322,7 @@ class _Stream:
 def _load(connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context: Context) -> _Tally:
     [(last_id,)] = connection.execute("SELECT coalesce(max(file_id), 0) FROM evidence_file").fetchall()
     tally = _Tally(file_id=last_id + 1, rows={})
-    for batch in READERS[kind](path, context):
+    for batch in _ahead(READERS[kind](path, context)):
         tally.other_cluster += batch.other_cluster
         for table, frame in batch.rows.items():
             tally.rows[table] = tally.count(table) + frame.height
@@ -298,6 +339,15 @@ def _load(connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context:
             connection.unregister("incoming")
             _widen(tally, frame)
     return tally
+
+
+def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, the next one read while the store takes the one before."""
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 _TIMES = ("submit", "start_time", "end_time", "seen", "from_time", "to_time")

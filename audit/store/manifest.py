@@ -38,7 +38,9 @@ def load(evidence: Path) -> dict[str, Entry]:
         entries = [Entry(**{**item, "columns": tuple(item.get("columns", ()))}) for item in listed]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvidenceError(
-            f"cannot be read ({type(error).__name__})", where=str(path), remedy="remove it and run `audit ingest` again"
+            f"cannot be read ({type(error).__name__})",
+            where=str(path),
+            remedy="remove it and run `audit ingest` again",
         ) from None
     return {entry.name: entry for entry in entries}
 

@@ -35,9 +35,7 @@ class Cluster:
     def add(self, relation: str, **values: Any) -> None:
         self.rows.setdefault(relation, []).append({"cluster": "lab", **values})
 
-    def node(
-        self, name: str, cores: float = 10, mem_gib: float = 100, gpus: float = 0, **values: Any
-    ) -> None:
+    def node(self, name: str, cores: float = 10, mem_gib: float = 100, gpus: float = 0, **values: Any) -> None:
         gres = values.pop("gres", f"gpu:t4={gpus:g}" if gpus else "")
         self.add("node", node=name, cores=cores, mem_bytes=int(mem_gib * GIB), gpus=gpus, gres=gres, **values)
 
@@ -84,9 +82,7 @@ class Cluster:
         job |= {"end_time": None if end is None else at(end), "elapsed_s": elapsed, "node_count": len(names)}
         self.add("job", **key, **{**job, **values})
 
-    def step(
-        self, job_id: str, step_id: str, start: float, end: float, *, submit: float = 0, **values: Any
-    ) -> None:
+    def step(self, job_id: str, step_id: str, start: float, end: float, *, submit: float = 0, **values: Any) -> None:
         times = {"start_time": at(start), "end_time": at(end), "elapsed_s": (end - start) * 3600}
         self.add("step", job_id_raw=job_id, submit=at(submit), step_id=step_id, **{**times, **values})
 
@@ -94,9 +90,7 @@ class Cluster:
         connection = duckdb.connect()
         connection.execute(_RELATIONS)
         rows = dict(self.rows)
-        rows["window_bounds"] = [
-            {"from_time": at(self.window[0]), "to_time": at(self.window[1]), "is_default": False}
-        ]
+        rows["window_bounds"] = [{"from_time": at(self.window[0]), "to_time": at(self.window[1]), "is_default": False}]
         names = self.slice_nodes or {r["node"] for kind in ("node", "host_list") for r in rows.get(kind, [])}
         rows["slice_node"] = [{"cluster": "lab", "node": name} for name in sorted(names)]
         for name, values in rows.items():
@@ -104,9 +98,7 @@ class Cluster:
             for value in values:
                 used = {k: v for k, v in value.items() if k in known}
                 places = ", ".join("?" * len(used))
-                connection.execute(
-                    f"INSERT INTO {name} ({', '.join(used)}) VALUES ({places})", list(used.values())
-                )
+                connection.execute(f"INSERT INTO {name} ({', '.join(used)}) VALUES ({places})", list(used.values()))
         return connection
 
     def workspace(self) -> Workspace:

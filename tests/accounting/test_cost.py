@@ -126,9 +126,7 @@ def test_where_node_sizes_are_unknown_what_was_held_is_priced_by_resource(unknow
     rates = {"core_hour_usd": 0.1, "mem_gib_hour_usd": 0.01, "gpu_hour_usd": 2.0}
     cluster = Cluster(prices=Prices(unbundled=rates))
     if unknown != "size":
-        cluster.node(
-            "n1", gpus=0 if unknown == "gpus" else 4, from_time=at(1) if unknown == "a time" else None
-        )
+        cluster.node("n1", gpus=0 if unknown == "gpus" else 4, from_time=at(1) if unknown == "a time" else None)
     cluster.job("1", 0, 2, cores=4, mem_gib=10, gpus=1)
     report = cluster.report()
     assert report["cost"]["mode"] == "unbundled"

@@ -38,9 +38,7 @@ def test_adjacent_windows_add_up_to_their_union(middle):
     for key in ("installed_usd", "held_usd", "down_usd", "idle_usd"):
         assert first["cost"][key] + second["cost"][key] == pytest.approx(both["cost"][key])
     for key in ("core", "gpu", "mem_gib"):
-        assert first["hours"]["held"][key] + second["hours"]["held"][key] == pytest.approx(
-            both["hours"]["held"][key]
-        )
+        assert first["hours"]["held"][key] + second["hours"]["held"][key] == pytest.approx(both["hours"]["held"][key])
 
 
 def test_suspended_time_holds_memory_and_gpus_but_not_cores():

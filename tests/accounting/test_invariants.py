@@ -25,9 +25,7 @@ attempts = st.lists(
     min_size=1,
     max_size=7,
 )
-outages = st.lists(
-    st.tuples(st.sampled_from(["n1", "n2"]), st.integers(0, HOURS), st.integers(1, 4)), max_size=3
-)
+outages = st.lists(st.tuples(st.sampled_from(["n1", "n2"]), st.integers(0, HOURS), st.integers(1, 4)), max_size=3)
 
 
 def on_node(attempt, node):
@@ -95,8 +93,6 @@ def test_costs_agree_with_a_reckoning_by_hour_and_everything_adds_up(given_attem
     assert money["installed_usd"] == pytest.approx(HOURS * sum(USD.values()))
     assert money["idle_usd"] >= -1e-6
     nodes = cluster.relation("node_hours", "node")
-    assert sum(n["held_hours"] * n["usd_per_hour"] for n in nodes) == pytest.approx(
-        money["held_usd"], abs=1e-6
-    )
+    assert sum(n["held_hours"] * n["usd_per_hour"] for n in nodes) == pytest.approx(money["held_usd"], abs=1e-6)
     assert money["lost_usd"] + money["not_measured_usd"] <= money["held_usd"] + 1e-6
     assert report["coverage"]["usd"] in (None, 0)

@@ -246,9 +246,7 @@ def test_only_whole_gpus_that_were_never_touched_are_unused():
 def test_what_the_driver_takes_is_what_two_attempts_left_alike(left_by_others, used):
     cluster = Cluster()
     cluster.job("1", 0, 1, gpus=1)
-    cluster.add(
-        "gpu_summary", job_id_raw="1", submit=at(0), node="n1", gpu="0", gpu_util=0, gpu_mem_bytes=480 * MIB
-    )
+    cluster.add("gpu_summary", job_id_raw="1", submit=at(0), node="n1", gpu="0", gpu_util=0, gpu_mem_bytes=480 * MIB)
     for number, mem_mib in enumerate(left_by_others):
         values = {"submit": at(2), "gpu": "0", "gpu_util": 50, "gpu_mem_bytes": mem_mib * MIB}
         cluster.add("gpu_summary", job_id_raw=f"other{number}", node="n1", **values)

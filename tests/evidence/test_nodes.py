@@ -37,12 +37,17 @@ def test_text_and_json_give_the_same_nodes(tmp_path: Path) -> None:
     text, found = read(tmp_path / "t", LONG), read(tmp_path / "j", json.dumps(JSON))
     assert text["node_record"] == found["node_record"]
     first = text["node_record"][0]
-    assert (first["cores"], first["mem_bytes"], first["gpus"], first["gpu_type"]) == (30, 15000 * 2**20, 4, "a100")
+    assert (first["cores"], first["mem_bytes"], first["gpus"], first["gpu_type"]) == (
+        30,
+        15000 * 2**20,
+        4,
+        "a100",
+    )
     assert [r["line"] for r in text["reject"]] == [13]
 
 
 def js1(summary: Any) -> str:
-    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(summary).encode())).decode()
+    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(summary).encode(), mtime=0)).decode()
 
 
 SEEN = {"nodes": {"n1": {"total_memory": 100, "used_memory": 60, "total_time": 7.5, "cpus": 4, "gpu_utilization": {"0": 93.5},
@@ -52,7 +57,10 @@ SEEN = {"nodes": {"n1": {"total_memory": 100, "used_memory": 60, "total_time": 7
 @pytest.mark.parametrize(
     ("comment", "expected"),
     [
-        (js1(SEEN), [(None, None, None, 60), ("0", 93.5, 5, None), ("1", None, 7, None)]),  # GPU 1 has no utilisation: not 0
+        (
+            js1(SEEN),
+            [(None, None, None, 60), ("0", 93.5, 5, None), ("1", None, 7, None)],
+        ),  # GPU 1 has no utilisation: not 0
         ("JS1:Short", []),
         ("JS1:None", []),
         ("JS1:damaged==", []),
@@ -64,7 +72,10 @@ SEEN = {"nodes": {"n1": {"total_memory": 100, "used_memory": 60, "total_time": 7
     ],
 )
 def test_jobstats(tmp_path: Path, comment: str, expected: list[Any]) -> None:
-    found = read(tmp_path / "t", dump(job("900", AdminComment=comment), fields=[*FIELDS[:-1], "AdminComment", "JobName"]))
+    found = read(
+        tmp_path / "t",
+        dump(job("900", AdminComment=comment), fields=[*FIELDS[:-1], "AdminComment", "JobName"]),
+    )
     assert len(found["job_record"]) == 1
     rows = [(r["gpu"], r["gpu_util"], r["gpu_mem_bytes"], r["node_mem_bytes"]) for r in found.get("gpu_record", [])]
     assert rows == expected

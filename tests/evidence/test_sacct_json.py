@@ -60,11 +60,39 @@ TEXT = dump(
     job("900", AllocTRES="cpu=4,mem=8G,gres/gpu:a100=2,gres/gpu=2", TotalCPU="02:00:00.500"),
     step("900", MaxRSS="1048576K", TRESUsageInTot="mem=2097152K", TotalCPU="02:00:00.500", AllocTRES="cpu=4"),
 )
-SAME_JOB = (
-    "job_id job_id_raw submit user_name account partition job_name state start_time end_time elapsed_s node_count node_list "
-    "req_mem_bytes alloc_cores alloc_mem_bytes alloc_gpus alloc_gres cpu_s"
-).split()
-SAME_STEP = "step_id submit state start_time end_time tasks alloc_cores max_rss_bytes rss_bytes cpu_s".split()
+SAME_JOB = [
+    "job_id",
+    "job_id_raw",
+    "submit",
+    "user_name",
+    "account",
+    "partition",
+    "job_name",
+    "state",
+    "start_time",
+    "end_time",
+    "elapsed_s",
+    "node_count",
+    "node_list",
+    "req_mem_bytes",
+    "alloc_cores",
+    "alloc_mem_bytes",
+    "alloc_gpus",
+    "alloc_gres",
+    "cpu_s",
+]
+SAME_STEP = [
+    "step_id",
+    "submit",
+    "state",
+    "start_time",
+    "end_time",
+    "tasks",
+    "alloc_cores",
+    "max_rss_bytes",
+    "rss_bytes",
+    "cpu_s",
+]
 
 
 @pytest.mark.parametrize("shape", [old_job, new_job])
@@ -78,14 +106,26 @@ def test_the_same_attempt_and_step_as_from_text(tmp_path: Path, shape: Any) -> N
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"array": {"job_id": 800, "task_id": number(5), "task": ""}}, {"job_id": "800_5", "array_task_id": 5}),
-        ({"array": {"job_id": 800, "task_id": number(None), "task": "5-10%2"}}, {"job_id": "800_[5-10%2]", "array_tasks": 6}),
+        (
+            {"array": {"job_id": 800, "task_id": number(5), "task": ""}},
+            {"job_id": "800_5", "array_task_id": 5},
+        ),
+        (
+            {"array": {"job_id": 800, "task_id": number(None), "task": "5-10%2"}},
+            {"job_id": "800_[5-10%2]", "array_tasks": 6},
+        ),
         ({"het": {"job_id": 899, "job_offset": number(1)}}, {"job_id": "899+1", "het_offset": 1}),
         ({"state": {"current": ["PENDING", "REQUEUED"]}}, {"state": "REQUEUED"}),
         ({"state": {"current": ["PENDING", "RESIZING"]}}, {"state": "RESIZING"}),
         ({"name": 'a|b\n"c" \u202e'}, {"job_name": 'a|b\n"c" \u202e'}),
-        ({"sluid": "s5M9M8NTDNAA00", "original_sluid": "s5M9M8NTDN0000"}, {"original_sluid": "s5M9M8NTDN0000"}),
-        ({"exit_code": {"status": ["SIGNALED"], "return_code": number(None), "signal": {"id": number(9)}}}, {"exit_code": "0:9"}),
+        (
+            {"sluid": "s5M9M8NTDNAA00", "original_sluid": "s5M9M8NTDN0000"},
+            {"original_sluid": "s5M9M8NTDN0000"},
+        ),
+        (
+            {"exit_code": {"status": ["SIGNALED"], "return_code": number(None), "signal": {"id": number(9)}}},
+            {"exit_code": "0:9"},
+        ),
         ({"exclusive": ["NODE"]}, {"exclusive": True}),
         ({"tres": {"requested": [], "allocated": []}}, {"req_mem_bytes": 4 * 2048 * 2**20}),
     ],

@@ -22,17 +22,38 @@ def file(tmp_path: Path) -> Path:
         ({"State": "CANCELLED+"}, {"state": "CANCELLED"}),
         ({"State": "NOT_SEEN_YET"}, {"state": "NOT_SEEN_YET"}),
         ({"State": "RUNNING", "End": "Unknown"}, {"state": "RUNNING", "end_time": None}),
-        ({"State": "PENDING", "Start": "Unknown", "End": "Unknown"}, {"start_time": None, "alloc_cores": None, "cpu_s": None}),
-        ({"State": "CANCELLED by 7", "Start": "None", "ElapsedRaw": "0"}, {"start_time": None, "alloc_mem_bytes": None}),
+        (
+            {"State": "PENDING", "Start": "Unknown", "End": "Unknown"},
+            {"start_time": None, "alloc_cores": None, "cpu_s": None},
+        ),
+        (
+            {"State": "CANCELLED by 7", "Start": "None", "ElapsedRaw": "0"},
+            {"start_time": None, "alloc_mem_bytes": None},
+        ),
         ({"State": "FAILED", "End": "Unknown", "ElapsedRaw": "60"}, {"end_time": utc("2026-05-05T08:01:00")}),
         ({"Start": "1777968000", "End": "1777971600"}, {"start_time": utc("2026-05-05T08:00:00")}),
-        ({"Start": "2026-05-05T10:00:00+0200", "End": "2026-05-05T09:00:00Z"}, {"start_time": utc("2026-05-05T08:00:00")}),
+        (
+            {"Start": "2026-05-05T10:00:00+0200", "End": "2026-05-05T09:00:00Z"},
+            {"start_time": utc("2026-05-05T08:00:00")},
+        ),
         ({"AllocTRES": "cpu=2,mem=1.50G"}, {"alloc_cores": 2, "alloc_mem_bytes": 1610612736}),
-        ({"AllocTRES": "", "ReqMem": "2147486448Mn"}, {"alloc_cores": 4, "alloc_mem_bytes": 4 * 2800 * 2**20}),
-        ({"AllocTRES": "cpu=4,mem=8000M", "ReqMem": "0n"}, {"alloc_mem_bytes": 8000 * 2**20, "req_mem_bytes": None}),
+        (
+            {"AllocTRES": "", "ReqMem": "2147486448Mn"},
+            {"alloc_cores": 4, "alloc_mem_bytes": 4 * 2800 * 2**20},
+        ),
+        (
+            {"AllocTRES": "cpu=4,mem=8000M", "ReqMem": "0n"},
+            {"alloc_mem_bytes": 8000 * 2**20, "req_mem_bytes": None},
+        ),
         ({"AllocTRES": "gres/gpu:a100=2,gres/gpu=2"}, {"alloc_gpus": 2, "alloc_gres": "gpu:a100=2"}),
-        ({"JobID": "800_[5-10%2]", "JobIDRaw": "800", "State": "PENDING", "Start": "Unknown"}, {"array_tasks": 6, "array_job_id": "800"}),
-        ({"JobID": "800_5", "JobIDRaw": "812"}, {"array_task_id": 5, "array_job_id": "800", "job_id_raw": "812"}),
+        (
+            {"JobID": "800_[5-10%2]", "JobIDRaw": "800", "State": "PENDING", "Start": "Unknown"},
+            {"array_tasks": 6, "array_job_id": "800"},
+        ),
+        (
+            {"JobID": "800_5", "JobIDRaw": "812"},
+            {"array_task_id": 5, "array_job_id": "800", "job_id_raw": "812"},
+        ),
         ({"JobID": "700+1", "JobIDRaw": "701"}, {"het_job_id": "700", "het_offset": 1, "job_id_raw": "701"}),
         ({"NodeList": "None assigned"}, {"node_list": None}),
         ({"DBIndex": "16466999372182534144"}, {"db_index": "16466999372182534144"}),
@@ -55,7 +76,10 @@ def test_one_attempt(file: Path, given: dict[str, str], expected: dict[str, Any]
         ({"MaxRSS": "105212K"}, {"max_rss_bytes": 107737088}),
         ({"MaxRSS": "0"}, {"max_rss_bytes": None}),  # nothing was sampled: not measured
         ({"MaxRSS": ""}, {"max_rss_bytes": None, "rss_bytes": None}),
-        ({"TRESUsageInTot": "cpu=00:12:03,energy=0,fs/disk=12,mem=15200000K"}, {"rss_bytes": 15564800000, "read_bytes": 12}),
+        (
+            {"TRESUsageInTot": "cpu=00:12:03,energy=0,fs/disk=12,mem=15200000K"},
+            {"rss_bytes": 15564800000, "read_bytes": 12},
+        ),
         ({"TotalCPU": "02:03.500"}, {"cpu_s": 123.5}),
         ({"JobID": "900_1.batch"}, {"job_id_raw": "900", "step_id": "batch"}),
     ],
@@ -69,7 +93,9 @@ def test_one_step(file: Path, given: dict[str, str], expected: dict[str, Any]) -
 @pytest.mark.parametrize("delimiter", ["|", "\x1f", "\t", ";", ",", "^", "~!", "\x1e\x1f"])
 @pytest.mark.parametrize("trailing", [False, True])
 def test_any_delimiter_and_column_order(file: Path, delimiter: str, trailing: bool) -> None:
-    fields = [f for f in sorted(FIELDS, reverse=True) if delimiter != "," or "TRES" not in f] + ([""] if trailing else [])
+    fields = [f for f in sorted(FIELDS, reverse=True) if delimiter != "," or "TRES" not in f] + (
+        [""] if trailing else []
+    )
     found = read(file, dump(job("900", JobName="name"), step("900"), fields=fields, delimiter=delimiter))
     assert [(r["job_name"], r["alloc_cores"]) for r in found["job_record"]] == [("name", 4)]
     assert [r["step_id"] for r in found["step_record"]] == ["batch"]
@@ -86,7 +112,11 @@ def test_free_text_that_holds_delimiters_and_line_feeds_is_recovered(file: Path,
         name = name.rstrip("\n") + "\nend"
     text = dump(job("900"), job("901", JobName=name), step("901"), job("902"), fields=fields)
     found = read(file, text)
-    assert [(r["job_id"], r["job_name"]) for r in found["job_record"]] == [("900", "train"), ("901", name), ("902", "train")]
+    assert [(r["job_id"], r["job_name"]) for r in found["job_record"]] == [
+        ("900", "train"),
+        ("901", name),
+        ("902", "train"),
+    ]
     assert found["reject"] == []
     assert len(found["step_record"]) == 1
 
@@ -102,7 +132,10 @@ def test_what_no_reading_fits_is_rejected_by_name_and_nothing_else_is(file: Path
     text = dump(job("900")) + "903|903|alpha|\n" + "no record at all\n" + dump(job("904"), header=False)
     found = read(file, text)
     assert [r["job_id"] for r in found["job_record"]] == ["900", "904"]
-    assert [(r["line"], r["text"]) for r in found["reject"]] == [(3, "903|903|alpha|"), (4, "no record at all")]
+    assert [(r["line"], r["text"]) for r in found["reject"]] == [
+        (3, "903|903|alpha|"),
+        (4, "no record at all"),
+    ]
     assert all(r["reason"] for r in found["reject"])
 
 
@@ -135,11 +168,36 @@ def test_a_record_that_says_too_little_is_rejected(file: Path, given: dict[str, 
     [
         # Clocks in New York showed 01:00 to 02:00 twice on 1 November 2026: first at UTC-4, then at UTC-5.
         ("2026-11-01T01:30:00", "2026-11-01T01:40:00", "600", ("2026-11-01T05:30:00", "2026-11-01T05:40:00")),
-        ("2026-11-01T01:30:00", "2026-11-01T01:40:00", "4200", ("2026-11-01T05:30:00", "2026-11-01T06:40:00")),
-        ("2026-11-01T01:50:00", "2026-11-01T01:10:00", "1200", ("2026-11-01T05:50:00", "2026-11-01T06:10:00")),
-        ("2026-11-01T01:30:00", "2026-11-01T03:00:00", "5400", ("2026-11-01T06:30:00", "2026-11-01T08:00:00")),
-        ("2026-11-01T01:30:00", "2026-11-01T03:00:00", "9000", ("2026-11-01T05:30:00", "2026-11-01T08:00:00")),
-        ("2026-03-08T01:30:00", "2026-03-08T03:30:00", "3600", ("2026-03-08T06:30:00", "2026-03-08T07:30:00")),
+        (
+            "2026-11-01T01:30:00",
+            "2026-11-01T01:40:00",
+            "4200",
+            ("2026-11-01T05:30:00", "2026-11-01T06:40:00"),
+        ),
+        (
+            "2026-11-01T01:50:00",
+            "2026-11-01T01:10:00",
+            "1200",
+            ("2026-11-01T05:50:00", "2026-11-01T06:10:00"),
+        ),
+        (
+            "2026-11-01T01:30:00",
+            "2026-11-01T03:00:00",
+            "5400",
+            ("2026-11-01T06:30:00", "2026-11-01T08:00:00"),
+        ),
+        (
+            "2026-11-01T01:30:00",
+            "2026-11-01T03:00:00",
+            "9000",
+            ("2026-11-01T05:30:00", "2026-11-01T08:00:00"),
+        ),
+        (
+            "2026-03-08T01:30:00",
+            "2026-03-08T03:30:00",
+            "3600",
+            ("2026-03-08T06:30:00", "2026-03-08T07:30:00"),
+        ),
     ],
 )
 def test_clock_changes(file: Path, start: str, end: str, elapsed: str, expected: tuple[str, str]) -> None:
@@ -160,7 +218,12 @@ def test_columns_named_for_a_dump_without_header(file: Path) -> None:
 
 
 def test_windows_line_ends_byte_order_mark_and_bytes_that_are_no_utf8(file: Path) -> None:
-    text = dump(job("900", JobName="näme"), job("901", JobName="X")).encode().replace(b"\n", b"\r\n").replace(b"X", b"\xff\xfe")
+    text = (
+        dump(job("900", JobName="näme"), job("901", JobName="X"))
+        .encode()
+        .replace(b"\n", b"\r\n")
+        .replace(b"X", b"\xff\xfe")
+    )
     found = read(file, b"\xef\xbb\xbf" + text)
     assert [r["job_name"] for r in found["job_record"]] == ["näme", r"\xff\xfe"]
 

@@ -95,9 +95,7 @@ def test_a_gpu_node_costs_its_gpus_times_the_median_of_provider_medians():
 def test_a_card_sold_without_a_node_says_nothing_of_what_a_node_costs():
     bare = ("d", "X1", 1, 40.0, 0, 0, 0.5)
     with_bare = PriceBook((*THREE.instances, Instance(*bare)))
-    assert class_price("gpu:x1=4", 64, GIB, Prices(), with_bare) == class_price(
-        "gpu:x1=4", 64, GIB, Prices(), THREE
-    )
+    assert class_price("gpu:x1=4", 64, GIB, Prices(), with_bare) == class_price("gpu:x1=4", 64, GIB, Prices(), THREE)
     only_bare = class_price("gpu:x1=4", 64, GIB, Prices(), book(bare))
     assert only_bare.rate.usd_per_hour == 2
     assert "without the node" in only_bare.rate.source
@@ -134,9 +132,7 @@ def test_mig_instances_are_priced_as_their_part_of_the_card():
 
 
 def test_two_kinds_of_card_in_a_node_add_up():
-    parts = [
-        class_price(f"gpu:{g}", 8, GIB, Prices(), list_book()) for g in ("t4=2", "l4=1", "l4=1,gpu:t4=2")
-    ]
+    parts = [class_price(f"gpu:{g}", 8, GIB, Prices(), list_book()) for g in ("t4=2", "l4=1", "l4=1,gpu:t4=2")]
     assert parts[2].node_class == "1xL4+2xT4"
     assert parts[2].rate.usd_per_hour == pytest.approx(sum(p.rate.usd_per_hour for p in parts[:2]))
 

@@ -305,9 +305,7 @@ def hostile_report() -> dict[str, Any]:
     report["cluster"] = HOSTILE["tag"] + HOSTILE["bidi"]
     for row, name in zip(report["by_partition"], HOSTILE.values(), strict=False):
         row["partition"] = name
-    report["by_partition"].append(
-        {**report["by_partition"][0], "partition": HOSTILE["template"], "held_usd": 0.2}
-    )
+    report["by_partition"].append({**report["by_partition"][0], "partition": HOSTILE["template"], "held_usd": 0.2})
     report["evidence"][0]["name"] = HOSTILE["long"]
     report["evidence"][1]["name"] = HOSTILE["control"]
     report["rejects"]["by_reason"][0]["reason"] = HOSTILE["tag"]

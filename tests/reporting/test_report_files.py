@@ -110,9 +110,7 @@ def test_only_the_bundled_fonts_are_in_the_pdf(gpu_report: dict[str, Any], tmp_p
     assert fonts and all(re.search("Source-?(Sans|Serif|Code)", font) for font in fonts), fonts
 
 
-def test_hostile_names_neither_break_nor_reorder_the_page(
-    hostile_report: dict[str, Any], tmp_path: Path
-) -> None:
+def test_hostile_names_neither_break_nor_reorder_the_page(hostile_report: dict[str, Any], tmp_path: Path) -> None:
     seen = pdf_words(write_report(hostile_report, tmp_path)[2]).replace(" ", "")
     assert "<imgsrc=file:///etc/passwd>" in seen
     assert "abc‹U+202E›gnp.exe" in seen
@@ -122,9 +120,7 @@ def test_hostile_names_neither_break_nor_reorder_the_page(
 
 
 @pytest.mark.parametrize("name", ["gpu_report", "hostile_report"])
-def test_the_same_report_gives_the_same_bytes(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_same_report_gives_the_same_bytes(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     report = request.getfixturevalue(name)
     first = [path.read_bytes() for path in write_report(report, tmp_path / "a")]
     second = [path.read_bytes() for path in write_report(report, tmp_path / "b")]

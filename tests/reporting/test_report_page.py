@@ -79,9 +79,7 @@ def test_an_unmeasured_value_is_boxed_words_and_a_measured_zero_is_0(gpu_report:
     assert "unmeasured" not in zero[1]
 
 
-def test_the_chart_draws_no_bar_for_what_is_not_known(
-    gpu_report: dict[str, Any], cpu_report: dict[str, Any]
-) -> None:
+def test_the_chart_draws_no_bar_for_what_is_not_known(gpu_report: dict[str, Any], cpu_report: dict[str, Any]) -> None:
     gpu_report["cost"].update(down_usd=None, capacity_usd=None, idle_usd=None)
     rows = {row.label: row for row in cascade(gpu_report).rows}
     assert rows["Nodes down"].width is None

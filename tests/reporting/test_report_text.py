@@ -58,9 +58,7 @@ def test_shares_never_round_to_nothing_or_all(share: float, decimals: int, text:
     assert percent(share, decimals) == text
 
 
-@pytest.mark.parametrize(
-    ("usd", "text"), [(9.84, "9.84"), (32.0, "32.00"), (0.0341, "0.0341"), (0.00412, "0.00412")]
-)
+@pytest.mark.parametrize(("usd", "text"), [(9.84, "9.84"), (32.0, "32.00"), (0.0341, "0.0341"), (0.00412, "0.00412")])
 def test_hourly_prices(usd: float, text: str) -> None:
     assert rate(usd) == text
 
@@ -143,9 +141,7 @@ def test_without_node_states_the_share_is_of_what_is_installed(gpu_report: dict[
 
 
 def test_unknown_node_sizes_leave_only_what_was_held(cpu_report: dict[str, Any]) -> None:
-    assert finding(cpu_report) == (
-        "Jobs held cores and memory worth $19,000; what they used of it was not measured."
-    )
+    assert finding(cpu_report) == ("Jobs held cores and memory worth $19,000; what they used of it was not measured.")
     assert lede(cpu_report).startswith("Node sizes unknown: only what was held is priced.")
 
 

@@ -51,9 +51,7 @@ class Month:
     @cached_property
     def sacct(self) -> pl.DataFrame:
         frame = pl.DataFrame(self.rows, schema=self.header, orient="row")
-        number = [
-            pl.col(name).cast(pl.Int64, strict=False) for name in ("Submit", "Eligible", "Start", "End")
-        ]
+        number = [pl.col(name).cast(pl.Int64, strict=False) for name in ("Submit", "Eligible", "Start", "End")]
         return frame.with_columns(
             *number,
             pl.col("ElapsedRaw").cast(pl.Int64),
@@ -111,9 +109,7 @@ class Month:
             cards = re.search(r"gpu:\w+:(\d+)", fields["Gres"])
             size = int(fields["CPUTot"]), int(fields["RealMemory"]) << 20, int(cards[1]) if cards else 0
             found.append((fields["NodeName"], *size, fields["Partitions"]))
-        return pl.DataFrame(
-            found, schema=["node", "size_cores", "size_mem", "size_gpus", "partitions"], orient="row"
-        )
+        return pl.DataFrame(found, schema=["node", "size_cores", "size_mem", "size_gpus", "partitions"], orient="row")
 
     @cached_property
     def events(self) -> pl.DataFrame:

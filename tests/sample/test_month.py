@@ -156,9 +156,7 @@ def test_a_node_failure_is_an_event_of_one_of_the_attempts_nodes(month):
 
 def test_jobs_wait_in_a_queue(month):
     ran = month.jobs.filter(pl.col("Start").is_not_null())
-    assert ran.filter(
-        (pl.col("Eligible") < pl.col("Submit")) | (pl.col("Start") < pl.col("Eligible"))
-    ).is_empty()
+    assert ran.filter((pl.col("Eligible") < pl.col("Submit")) | (pl.col("Start") < pl.col("Eligible"))).is_empty()
     waited_s = ran["Start"] - ran["Eligible"]
     assert (waited_s > 600).mean() > 0.1
     assert (waited_s == 0).mean() > 0.1
@@ -172,9 +170,7 @@ def test_a_card_is_held_by_one_attempt_at_a_time(month):
         for node, use in _summary(comment)["nodes"].items()
         for card in use["gpu_total_memory"]
     ]
-    frame = pl.DataFrame(cards, schema=["node", "card", "start", "end"], orient="row").sort(
-        "node", "card", "start"
-    )
+    frame = pl.DataFrame(cards, schema=["node", "card", "start", "end"], orient="row").sort("node", "card", "start")
     before = pl.col("end").shift(1).over("node", "card")
     assert frame.filter(pl.col("start") < before).is_empty()
 
@@ -200,9 +196,7 @@ def test_requests_are_two_to_three_times_the_need(month):
 def test_gpus_are_held_most_of_the_time_and_idle_for_a_third_of_it(month):
     window = month.summary.window_from.timestamp(), month.summary.window_to.timestamp()
     hours = (pl.col("End").clip(*window) - pl.col("Start").clip(*window)) * pl.col("gpus")
-    assert (
-        0.75 < month.held.select(hours.sum()).item() / (month.summary.gpus * (window[1] - window[0])) < 0.92
-    )
+    assert 0.75 < month.held.select(hours.sum()).item() / (month.summary.gpus * (window[1] - window[0])) < 0.92
     per_job = month.held.with_columns(time=hours).group_by("JobIDRaw", "Submit").agg(pl.col("time").sum())
     known = month.known.filter(pl.col("gpus") > 0).join(per_job, on=["JobIDRaw", "Submit"])
     busy = known["time"] * (1 - known["gpu_idle_share"]) * known["gpus_used"] / known["gpus"]
@@ -266,9 +260,7 @@ def test_max_rss_is_the_largest_task_and_ave_rss_the_mean(month):
         tasks=pl.col("NTasks").cast(pl.Int64),
     )
     assert steps.filter(pl.col("mean") != pl.col("total_bytes") // pl.col("tasks")).is_empty()
-    assert steps.filter(
-        (pl.col("largest") < pl.col("mean")) | (pl.col("largest") > pl.col("total_bytes"))
-    ).is_empty()
+    assert steps.filter((pl.col("largest") < pl.col("mean")) | (pl.col("largest") > pl.col("total_bytes"))).is_empty()
     assert steps.filter(pl.col("largest") > 1.3 * pl.col("mean")).height > 100
 
 

@@ -68,9 +68,7 @@ def schedule(jobs: Sequence[Job], outages: Sequence[Outage], horizon: int) -> At
     return place(CLUSTER, work, outages, horizon)
 
 
-def run(
-    *jobs: Job, outages: tuple[Outage, ...] = (), horizon: int = 100_000
-) -> list[tuple[int, int, int, int]]:
+def run(*jobs: Job, outages: tuple[Outage, ...] = (), horizon: int = 100_000) -> list[tuple[int, int, int, int]]:
     """(job, start, end, why) of every attempt."""
     attempts = schedule(jobs, outages, horizon)
     return list(zip(attempts.job, attempts.start, attempts.end, attempts.why, strict=True))

@@ -99,8 +99,13 @@ def test_another_run_on_the_same_folder_is_one_line(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     take(space, MANY)
     holder = subprocess.Popen(
-        [sys.executable, "-c", f"import duckdb, sys; c = duckdb.connect({str(space.database)!r}); print('held', flush=True); sys.stdin.read()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [
+            sys.executable,
+            "-c",
+            f"import duckdb, sys; c = duckdb.connect({str(space.database)!r}); print('held', flush=True); sys.stdin.read()",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
         assert holder.stdout is not None
@@ -163,7 +168,9 @@ def test_killed_at_any_moment_a_rerun_gives_the_same(tmp_path: Path, after_s: fl
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], check=False, capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], check=False, capture_output=True
+    ).returncode:
         pytest.skip("no tmpfs can be mounted here")
     try:
         space = workspace(disk / "a")

@@ -11,13 +11,18 @@ from tests.dumps import FIELDS, dump, job, rows, step, take, utc, workspace
 T = "2026-05-05T"
 
 
-def attempts(root: Path, *texts: str, columns: tuple[str, ...] = ("job_id", "state", "elapsed_s")) -> list[dict[str, Any]]:
+def attempts(
+    root: Path, *texts: str, columns: tuple[str, ...] = ("job_id", "state", "elapsed_s")
+) -> list[dict[str, Any]]:
     space = workspace(root)
     assert [r.error for r in take(space, *texts)] == [""] * len(texts)
     return rows(space, "job", *columns)
 
 
-RUNNING = dump(job("900", State="RUNNING", End="Unknown", ElapsedRaw="600", TotalCPU="00:00:00"), step("900", State="RUNNING", End="Unknown"))
+RUNNING = dump(
+    job("900", State="RUNNING", End="Unknown", ElapsedRaw="600", TotalCPU="00:00:00"),
+    step("900", State="RUNNING", End="Unknown"),
+)
 ENDED = dump(job("900", State="COMPLETED"), step("900", MaxRSS="1000K"))
 LATER = dump(job("900", State="COMPLETED", End=f"{T}09:00:05", ElapsedRaw="3605"))
 
@@ -63,13 +68,24 @@ def test_an_id_used_again_years_later_is_another_job(tmp_path: Path) -> None:
 
 
 def test_another_dbindex_in_the_same_second_is_another_attempt_and_none_is_the_same(tmp_path: Path) -> None:
-    first, second = job("900", DBIndex="7", State="REQUEUED", End=f"{T}08:10:00", ElapsedRaw="600"), job("900", DBIndex="9", Start=f"{T}08:20:00")
-    text = dump(first, step("900", DBIndex="7", MaxRSS="1K", End=f"{T}08:10:00"), second, step("900", DBIndex="9", MaxRSS="2K", Start=f"{T}08:20:00"))
+    first, second = (
+        job("900", DBIndex="7", State="REQUEUED", End=f"{T}08:10:00", ElapsedRaw="600"),
+        job("900", DBIndex="9", Start=f"{T}08:20:00"),
+    )
+    text = dump(
+        first,
+        step("900", DBIndex="7", MaxRSS="1K", End=f"{T}08:10:00"),
+        second,
+        step("900", DBIndex="9", MaxRSS="2K", Start=f"{T}08:20:00"),
+    )
     space = workspace(tmp_path / "a")
     take(space, text, dump(job("900", Start=f"{T}08:20:00")))
     assert rows(space, "job", "state") == [{"state": "COMPLETED"}, {"state": "REQUEUED"}]
     joined = rows(space, "step AS s JOIN job AS j USING (cluster, job_id_raw, submit)", "j.state", "s.max_rss_bytes")
-    assert joined == [{"state": "COMPLETED", "max_rss_bytes": 2048}, {"state": "REQUEUED", "max_rss_bytes": 1024}]
+    assert joined == [
+        {"state": "COMPLETED", "max_rss_bytes": 2048},
+        {"state": "REQUEUED", "max_rss_bytes": 1024},
+    ]
 
 
 def test_steps_find_their_attempt_in_another_file(tmp_path: Path) -> None:
@@ -79,16 +95,46 @@ def test_steps_find_their_attempt_in_another_file(tmp_path: Path) -> None:
 
 
 RESIZED_24 = dump(  # the steps end with the first record and begin anew
-    job("910", State="RESIZING", NNodes="2", NodeList="n[1-2]", AllocTRES="cpu=8,mem=16G,node=2", AllocCPUS="8"),
+    job(
+        "910",
+        State="RESIZING",
+        NNodes="2",
+        NodeList="n[1-2]",
+        AllocTRES="cpu=8,mem=16G,node=2",
+        AllocCPUS="8",
+    ),
     step("910", State="RESIZING", MaxRSS="10K"),
-    job("910", Submit=f"{T}09:00:00", Start=f"{T}09:00:00", End=f"{T}11:00:00", ElapsedRaw="7200", State="TIMEOUT"),
+    job(
+        "910",
+        Submit=f"{T}09:00:00",
+        Start=f"{T}09:00:00",
+        End=f"{T}11:00:00",
+        ElapsedRaw="7200",
+        State="TIMEOUT",
+    ),
     step("910", Start=f"{T}09:00:00", End=f"{T}11:00:00", MaxRSS="20K"),
 )
 RESIZED_26 = dump(  # the steps stay with the first record; its memory is rewritten, the steps keep what was held
-    job("910", State="RESIZING", SLUID="sA", OriginalSLUID="sA", AllocTRES="cpu=4,mem=150M,node=1", ReqMem="150M"),
+    job(
+        "910",
+        State="RESIZING",
+        SLUID="sA",
+        OriginalSLUID="sA",
+        AllocTRES="cpu=4,mem=150M,node=1",
+        ReqMem="150M",
+    ),
     step("910", AllocTRES="cpu=4,mem=400M", End=f"{T}11:00:00", MaxRSS="20K"),
-    job("910", SLUID="sB", OriginalSLUID="sA", Submit=f"{T}09:00:00", Start=f"{T}09:00:00", End=f"{T}11:00:00", ElapsedRaw="7200",
-        AllocTRES="cpu=4,mem=150M,node=1", State="TIMEOUT"),
+    job(
+        "910",
+        SLUID="sB",
+        OriginalSLUID="sA",
+        Submit=f"{T}09:00:00",
+        Start=f"{T}09:00:00",
+        End=f"{T}11:00:00",
+        ElapsedRaw="7200",
+        AllocTRES="cpu=4,mem=150M,node=1",
+        State="TIMEOUT",
+    ),
     fields=[*FIELDS[:-1], "SLUID", "OriginalSLUID", "JobName"],
 )
 
@@ -98,18 +144,32 @@ def test_a_resized_job_is_one_attempt_with_two_spans(tmp_path: Path, text: str) 
     space = workspace(tmp_path / "a")
     take(space, text)
     assert rows(space, "job", "submit", "start_time", "end_time", "elapsed_s", "state") == [
-        {"submit": utc(f"{T}07:00:00"), "start_time": utc(f"{T}08:00:00"), "end_time": utc(f"{T}11:00:00"), "elapsed_s": 10800, "state": "TIMEOUT"}
+        {
+            "submit": utc(f"{T}07:00:00"),
+            "start_time": utc(f"{T}08:00:00"),
+            "end_time": utc(f"{T}11:00:00"),
+            "elapsed_s": 10800,
+            "state": "TIMEOUT",
+        }
     ]
     assert {r["submit"] for r in rows(space, "step", "submit")} == {utc(f"{T}07:00:00")}
     spans = rows(space, "span", "from_time", "to_time", "cores", "mem_bytes")
-    assert [(s["from_time"], s["to_time"]) for s in spans] == [(utc(f"{T}08:00:00"), utc(f"{T}09:00:00")), (utc(f"{T}09:00:00"), utc(f"{T}11:00:00"))]
+    assert [(s["from_time"], s["to_time"]) for s in spans] == [
+        (utc(f"{T}08:00:00"), utc(f"{T}09:00:00")),
+        (utc(f"{T}09:00:00"), utc(f"{T}11:00:00")),
+    ]
     expected = [(8, 16 * 2**30), (4, 8 * 2**30)] if text is RESIZED_24 else [(4, 400 * 2**20), (4, 150 * 2**20)]
     assert [(s["cores"], s["mem_bytes"]) for s in spans] == expected
 
 
 def test_a_folded_array_row_gives_way_to_its_last_task(tmp_path: Path) -> None:
     waiting = job("800", JobID="800_[5-6%2]", State="PENDING", Start="Unknown", End="Unknown", ElapsedRaw="0")
-    found = attempts(tmp_path / "a", dump(waiting), dump(job("800", JobID="800_6")), columns=("job_id", "array_tasks", "state"))
+    found = attempts(
+        tmp_path / "a",
+        dump(waiting),
+        dump(job("800", JobID="800_6")),
+        columns=("job_id", "array_tasks", "state"),
+    )
     assert found == [{"job_id": "800_6", "array_tasks": None, "state": "COMPLETED"}]
 
 
@@ -123,8 +183,24 @@ def test_inventories_that_differ_are_sizes_over_time(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     take(space, node(5120, f"{T}00:00:00"), node(3072, f"{T}12:00:00"), node(3072, f"{T}18:00:00"))
     assert rows(space, "node", "from_time", "to_time", "cores", "mem_bytes", "gpu_type", "gpus", "partitions") == [
-        {"from_time": utc(f"{T}12:00:00"), "to_time": None, "cores": 30, "mem_bytes": 2 * 2**30, "gpu_type": "a100", "gpus": 4, "partitions": "batch,gpu"},
-        {"from_time": None, "to_time": utc(f"{T}12:00:00"), "cores": 30, "mem_bytes": 4 * 2**30, "gpu_type": "a100", "gpus": 4, "partitions": "batch,gpu"},
+        {
+            "from_time": utc(f"{T}12:00:00"),
+            "to_time": None,
+            "cores": 30,
+            "mem_bytes": 2 * 2**30,
+            "gpu_type": "a100",
+            "gpus": 4,
+            "partitions": "batch,gpu",
+        },
+        {
+            "from_time": None,
+            "to_time": utc(f"{T}12:00:00"),
+            "cores": 30,
+            "mem_bytes": 4 * 2**30,
+            "gpu_type": "a100",
+            "gpus": 4,
+            "partitions": "batch,gpu",
+        },
     ]
 
 
@@ -135,5 +211,11 @@ def test_an_event_that_ended_beats_the_same_one_open(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     assert [(r.node_states, r.other_cluster) for r in take(space, still, over)] == [(1, 0), (1, 1)]
     assert rows(space, "node_state", "node", "to_time", "state", "reason", "is_down") == [
-        {"node": "n1", "to_time": utc(f"{T}02:00:00"), "state": "DOWN", "reason": "disk | fan", "is_down": True}
+        {
+            "node": "n1",
+            "to_time": utc(f"{T}02:00:00"),
+            "state": "DOWN",
+            "reason": "disk | fan",
+            "is_down": True,
+        }
     ]
