@@ -160,7 +160,7 @@ def _moment(value: Any) -> datetime | date:
     if isinstance(value, datetime | date):
         return value
     try:
-        return datetime.fromisoformat(_text(value))
+        return datetime.fromisoformat(str(value) if isinstance(value, str) else "")
     except ValueError:
         raise _Wrong("expects a date or a time, e.g. 2026-05-01 or 2026-05-01T06:00:00") from None
 

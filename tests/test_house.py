@@ -32,7 +32,7 @@ def verbs() -> set[str]:
 def test_make_alone_lists_every_target() -> None:
     declared = re.findall(r"^\.PHONY: (.*)$", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
     targets = set(declared[0].split()) - {"system"}
-    assert {line.split()[0] for line in run("make").stdout.splitlines()} == targets
+    assert {line.split()[0] for line in run("make", "--no-print-directory").stdout.splitlines()} == targets
 
 
 def test_without_a_fitting_python_one_line_says_so(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_readme_is_short_and_its_paths_exist() -> None:
 
 
 def test_every_make_target_in_the_readme_is_one() -> None:
-    made = {line.split()[0] for line in run("make").stdout.splitlines()}
+    made = {line.split()[0] for line in run("make", "--no-print-directory").stdout.splitlines()}
     assert set(re.findall(r"\bmake ([a-z]+)\b", README)) <= made
 
 
