@@ -93,7 +93,7 @@ def read(
 ) -> dict[str, list[dict[str, Any]]]:
     """What the reader of a file with this text yields, by table."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    found: dict[str, list[dict[str, Any]]] = {"job_record": [], "step_record": [], "reject": []}
+    found: dict[str, list[dict[str, Any]]] = {"job_record": [], "step_record": [], "reject_record": []}
     for batch in READERS[recognised(path)](path, Context(cluster, timezone, columns, delimiter)):
         for table, frame in batch.rows.items():
             found.setdefault(table, []).extend(frame.to_dicts())

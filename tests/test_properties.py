@@ -38,7 +38,7 @@ def test_every_record_is_an_attempt_a_step_or_a_reject(given: list[dict[str, str
     text = dump(*given, fields=fields)
     with tempfile.TemporaryDirectory() as folder:
         found = read(Path(folder) / "dump", text)
-    numbered = {r["line"] for table in ("job_record", "step_record", "reject") for r in found[table]}
+    numbered = {r["line"] for table in ("job_record", "step_record", "reject_record") for r in found[table]}
     kept = len(found["job_record"]) + len(found["step_record"])
     line = 2
     lost = 0

@@ -126,7 +126,7 @@ TABLES = {
     "node_state_record": STATE_SCHEMA,
     "gpu_record": GPU_SCHEMA,
     "host_list": HOST_SCHEMA,
-    "reject": REJECT_SCHEMA,
+    "reject_record": REJECT_SCHEMA,
 }
 
 

@@ -69,7 +69,7 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     )
     lost = pl.concat([pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row"), bad])
     good = frame.filter(~pl.col("wrong")).select(pl.col(name).cast(kind) for name, kind in STATE_SCHEMA.items())
-    yield Batch({"node_state_record": good, "reject": lost}, other_cluster=foreign)
+    yield Batch({"node_state_record": good, "reject_record": lost}, other_cluster=foreign)
 
 
 def _fields(tokens: list[str], names: list[str], mark: str) -> dict[str, str] | None:

@@ -106,7 +106,7 @@ def _row(
 def _batch(rows: list[dict[str, Any]], seen: Any, context: Context, rejects: list[tuple[int, str, str]]) -> Batch:
     shared = {"cluster": context.cluster, "seen": seen}
     frame = pl.DataFrame([row | shared for row in rows], schema=NODE_SCHEMA)
-    return Batch({"node_record": frame, "reject": pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row")})
+    return Batch({"node_record": frame, "reject_record": pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row")})
 
 
 def _count(text: str | None) -> float | None:

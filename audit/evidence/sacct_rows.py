@@ -48,7 +48,7 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
         raw = raw.filter(mine)
     rows, rejects = _common(raw, context)
     jobs, steps = rows.filter(~pl.col("is_step")), rows.filter(pl.col("is_step"))
-    batch: dict[str, pl.DataFrame] = {"reject": rejects}
+    batch: dict[str, pl.DataFrame] = {"reject_record": rejects}
     attached = _attached(rows, carry)
     if jobs.height:
         batch["job_record"] = _jobs(jobs)

@@ -93,7 +93,7 @@ class _Parser:
             frame = pl.concat([frame, self._frame(records).select(frame.columns)]).sort("line")
         batch = canonical(frame, self.context, self.carry)
         lost = pl.DataFrame([(x.number, x.reason, x.text) for x in losses], schema=REJECT_SCHEMA, orient="row")
-        batch.rows["reject"] = pl.concat([batch.rows["reject"], lost])
+        batch.rows["reject_record"] = pl.concat([batch.rows["reject_record"], lost])
         return batch
 
     def _odd(self, frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

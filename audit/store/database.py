@@ -29,10 +29,15 @@ class Store:
     connection: duckdb.DuckDBPyConnection
 
 
-def version() -> str:
-    """What a store must have been made by to be used as it is: our version, the schema and DuckDB's version."""
+def made_by(workspace: Workspace) -> dict[str, str]:
+    """What a store must have been made by, and for which cluster and time zone, to be used as it is."""
     schema = hashlib.sha256((_HERE / "schema.sql").read_bytes()).hexdigest()[:12]
-    return f"audit {__version__}, schema {schema}, DuckDB {duckdb.__version__}"
+    return {
+        "version of audit": f"{__version__} ({schema})",
+        "version of DuckDB": duckdb.__version__,
+        "cluster": workspace.config.cluster,
+        "time zone": workspace.config.timezone,
+    }
 
 
 @contextmanager
@@ -45,7 +50,7 @@ def open_store(workspace: Workspace, *, write: bool = False) -> Iterator[Store]:
         raise AuditError("nothing was ingested yet", where=str(workspace.root), remedy="run `audit ingest FILE…` first")
     connection = connect(workspace.database, write=write)
     try:
-        _check_version(connection, workspace)
+        _check(connection, workspace)
         if not write and not _is_settled(connection):
             connection.close()
             with open_store(workspace, write=True) as store:
@@ -86,7 +91,7 @@ def _unopened(database: Path, text: str) -> AuditError:
     )
 
 
-def _check_version(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
+def _check(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
     tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     if ("meta",) not in tables:
         if tables:
@@ -94,12 +99,13 @@ def _check_version(connection: duckdb.DuckDBPyConnection, workspace: Workspace) 
         connection.begin()
         for statement in statements("schema.sql"):
             connection.execute(statement)
-        connection.execute("INSERT INTO meta VALUES ('version', ?), ('settled', 'yes')", [version()])
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [*made_by(workspace).items(), ("settled", "yes")])
         connection.commit()
         return
-    made_by = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchall()
-    if made_by != [(version(),)]:
-        raise StaleStoreError("was made by another version", where=str(workspace.database))
+    found = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    other = next((key for key, value in made_by(workspace).items() if found.get(key) != value), None)
+    if other:
+        raise StaleStoreError(f"was made with another {other}", where=str(workspace.database))
 
 
 def _is_settled(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -157,7 +163,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
             connection.execute(statement)
 
 
-_VIEWS = ("job", "span", "step", "node", "node_state", "gpu_summary", "window_bounds", "slice_node")
+_VIEWS = ("job", "span", "step", "node", "node_state", "gpu_summary", "reject", "window_bounds", "slice_node")
 
 
 def _naive(moment: object) -> object:

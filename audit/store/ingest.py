@@ -301,11 +301,11 @@ class _Tally:
 
     @property
     def rejects(self) -> int:
-        return self.count("reject")
+        return self.count("reject_record")
 
     @property
     def records(self) -> int:
-        kept = ("job_record", "step_record", "node_record", "node_state_record", "reject")
+        kept = ("job_record", "step_record", "node_record", "node_state_record", "reject_record")
         return sum(self.count(table) for table in kept) + self.other_cluster
 
 

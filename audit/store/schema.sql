@@ -151,7 +151,7 @@ CREATE TABLE gpu_record (
     node_cpu_s      DOUBLE                    -- only in the node's row
 );
 
-CREATE TABLE reject (
+CREATE TABLE reject_record (
     file_id INTEGER NOT NULL,
     line    BIGINT NOT NULL,                  -- the record's first line; for JSON its place in the list
     reason  VARCHAR NOT NULL,

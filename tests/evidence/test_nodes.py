@@ -43,7 +43,7 @@ def test_text_and_json_give_the_same_nodes(tmp_path: Path) -> None:
         4,
         "a100",
     )
-    assert [r["line"] for r in text["reject"]] == [13]
+    assert [r["line"] for r in text["reject_record"]] == [13]
 
 
 def js1(summary: Any) -> str:

@@ -148,7 +148,7 @@ def test_a_running_step_has_no_end(tmp_path: Path) -> None:
 def test_what_is_no_job_is_a_reject(tmp_path: Path) -> None:
     found = read(tmp_path / "j", json.dumps({"errors": [], "jobs": [new_job(), 7, {"job_id": 5, "steps": []}]}))
     assert [r["job_id"] for r in found["job_record"]] == ["900"]
-    assert [r["line"] for r in found["reject"]] == [2, 3]
+    assert [r["line"] for r in found["reject_record"]] == [2, 3]
 
 
 def test_bytes_that_are_no_utf8_are_shown_as_codes(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def file(tmp_path: Path) -> Path:
 )
 def test_one_attempt(file: Path, given: dict[str, str], expected: dict[str, Any]) -> None:
     found = read(file, dump(job("900", **given)))
-    assert len(found["job_record"]) == 1, found["reject"]
+    assert len(found["job_record"]) == 1, found["reject_record"]
     assert {key: found["job_record"][0][key] for key in expected} == expected
 
 
@@ -117,7 +117,7 @@ def test_free_text_that_holds_delimiters_and_line_feeds_is_recovered(file: Path,
         ("901", name),
         ("902", "train"),
     ]
-    assert found["reject"] == []
+    assert found["reject_record"] == []
     assert len(found["step_record"]) == 1
 
 
@@ -132,19 +132,19 @@ def test_what_no_reading_fits_is_rejected_by_name_and_nothing_else_is(file: Path
     text = dump(job("900")) + "903|903|alpha|\n" + "no record at all\n" + dump(job("904"), header=False)
     found = read(file, text)
     assert [r["job_id"] for r in found["job_record"]] == ["900", "904"]
-    assert [(r["line"], r["text"]) for r in found["reject"]] == [
+    assert [(r["line"], r["text"]) for r in found["reject_record"]] == [
         (3, "903|903|alpha|"),
         (4, "no record at all"),
     ]
-    assert all(r["reason"] for r in found["reject"])
+    assert all(r["reason"] for r in found["reject_record"])
 
 
 def test_two_readings_are_one_reject(file: Path) -> None:
     fields = ["JobID", "JobIDRaw", "JobName", "AdminComment", *FIELDS[2:-1]]
     found = read(file, dump(job("900", JobName="a|b", AdminComment="c"), fields=fields))
     assert found["job_record"] == []
-    assert len(found["reject"]) == 1
-    assert "more than one way" in found["reject"][0]["reason"]
+    assert len(found["reject_record"]) == 1
+    assert "more than one way" in found["reject_record"][0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_two_readings_are_one_reject(file: Path) -> None:
 def test_a_record_that_says_too_little_is_rejected(file: Path, given: dict[str, str], reason: str) -> None:
     found = read(file, dump(job("900", **given)))
     assert found["job_record"] == []
-    assert [reason in r["reason"] for r in found["reject"]] == [True]
+    assert [reason in r["reason"] for r in found["reject_record"]] == [True]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_clock_changes(file: Path, start: str, end: str, elapsed: str, expected:
 
 def test_an_hour_that_no_clock_showed_is_rejected(file: Path) -> None:
     found = read(file, dump(job("900", Start="2026-03-08T02:30:00")), timezone="America/New_York")
-    assert [r["line"] for r in found["reject"]] == [2]
+    assert [r["line"] for r in found["reject_record"]] == [2]
 
 
 def test_columns_named_for_a_dump_without_header(file: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_delimiter_that_the_header_does_not_have(file: Path) -> None:
 
 
 def test_a_header_alone_is_no_fault(file: Path) -> None:
-    assert read(file, dump()) == {"job_record": [], "step_record": [], "reject": []}
+    assert read(file, dump()) == {"job_record": [], "step_record": [], "reject_record": []}
 
 
 def test_rows_of_another_cluster_are_left_out(file: Path) -> None:

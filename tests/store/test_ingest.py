@@ -17,7 +17,8 @@ import zstandard
 from audit.errors import AuditError
 from audit.store import ingest, manifest, open_current, open_store
 from audit.store.ingest import Options
-from tests.dumps import FIELDS, dump, job, rows, step, take, workspace
+from audit.workspace import find_workspace
+from tests.dumps import FIELDS, dump, job, rows, step, take, utc, workspace
 
 MANY = dump(*(r for i in range(1, 200) for r in (job(str(i)), step(str(i), MaxRSS=f"{i}K"))))
 
@@ -121,12 +122,43 @@ def test_a_store_of_another_version_is_rebuilt_with_one_line(tmp_path: Path) -> 
     take(space, MANY)
     before = figures(space)
     with duckdb.connect(str(space.database)) as connection:
-        connection.execute("UPDATE meta SET value = 'audit 0.0.1' WHERE key = 'version'")
+        connection.execute("UPDATE meta SET value = '0.0.1' WHERE key LIKE 'version%'")
     lines: list[str] = []
     with open_current(space, lines.append) as store:
         assert store.connection.execute("SELECT count(*) FROM job").fetchall() == [(199,)]
     assert len(lines) == 1
     assert figures(space) == before
+
+
+def test_another_time_zone_in_audit_toml_rereads_the_evidence(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a", timezone="America/New_York")
+    take(space, dump(job("900")))
+    text = (space.root / "audit.toml").read_text()
+    (space.root / "audit.toml").write_text(text.replace("America/New_York", "UTC"))
+    lines: list[str] = []
+    with open_current(find_workspace(space.root), lines.append) as store:
+        assert store.connection.execute("SELECT start_time FROM job").fetchall() == [(utc("2026-05-05T08:00:00"),)]
+    assert [("time zone" in line) for line in lines] == [True]
+
+
+def test_a_step_whose_attempt_is_in_no_file_is_named(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, dump(job("900"), step("901")))
+    assert [r["text"] for r in rows(space, "reject", "text")] == ["901.batch"]
+    take(space, dump(job("901")))
+    assert rows(space, "reject") == []
+
+
+def test_a_running_attempt_held_what_it_held_up_to_the_dump(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(
+        space,
+        dump(
+            job("900", State="RUNNING", End="Unknown", ElapsedRaw="600"),
+            job("901", State="RUNNING", End="Unknown", ElapsedRaw=""),
+        ),
+    )
+    assert rows(space, "span", "to_time") == [{"to_time": utc("2026-05-05T08:10:00")}, {"to_time": None}]
 
 
 def test_a_store_that_is_no_database_is_rebuilt(tmp_path: Path) -> None:

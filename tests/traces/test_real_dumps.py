@@ -33,7 +33,7 @@ def read(name: str, context: Context) -> dict[str, pl.DataFrame]:
 def test_a_university_centre_s_month() -> None:
     found = read("traces/xdmod_ccr/pozidriv.log.gz", Context("pozidriv", "America/New_York", tuple(CCR)))
     jobs = found["job_record"]
-    assert jobs.height + found["reject"].height == 11_704
+    assert jobs.height + found["reject_record"].height == 11_704
     both = jobs.filter(
         pl.col("req_mem_bytes").is_not_null()
         & pl.col("alloc_mem_bytes").is_not_null()
@@ -60,8 +60,8 @@ def test_text_and_json_give_the_same_jobs(text: str, other: str, version: str, r
     context = Context("lab", "UTC")
     left, right = read(f"slurm-lab/dumps/{text}", context), read(f"slurm-lab/dumps/{other}", context)
     kept = left["job_record"].height + left["step_record"].height
-    assert kept + left["reject"].height == records
-    assert left["reject"].height <= (0 if "x1f" in text else 3)  # `|` in a name can be read in two ways
+    assert kept + left["reject_record"].height == records
+    assert left["reject_record"].height <= (0 if "x1f" in text else 3)  # `|` in a name can be read in two ways
     assert right["job_record"].height + right["step_record"].height == records
     for table, kind, key in (
         ("job_record", "job", ["job_id_raw", "submit"]),
@@ -95,7 +95,11 @@ def differing(left: pl.DataFrame, right: pl.DataFrame, key: list[str], lacks: li
 )
 def test_samples_from_other_projects(name: str, cluster: str, attempts: int, steps: int) -> None:
     found = read(f"traces/sacct_samples/{name}", Context(cluster, "America/New_York"))
-    assert (found["job_record"].height, found["step_record"].height, found["reject"].height) == (attempts, steps, 0)
+    assert (found["job_record"].height, found["step_record"].height, found["reject_record"].height) == (
+        attempts,
+        steps,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
