@@ -205,8 +205,11 @@ def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") 
     progress = Progress()
     results: list[FileResult] = []
     progress.show("reading evidence")
-    for result in ingest(workspace, files, options=options, say=say):
-        progress.show(f"{len(results) + 1} files; last: {result.name}")
+
+    def watch(name: str, records: int) -> None:
+        progress.show(f"{len(results)} files done; {name}: {records:,} records")
+
+    for result in ingest(workspace, files, options=options, say=say, watch=watch):
         results.append(result)
         if result.error:
             progress.done()

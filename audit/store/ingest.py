@@ -1,5 +1,6 @@
 """Evidence into the store: each file once, in one transaction, copied into `evidence/` and listed there."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -7,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,8 @@ class Options:
     generated: bool = False
 
 
-Progress = Callable[[str], None]
+Say = Callable[[str], None]
+Watch = Callable[[str, int], None]
 
 
 def ingest(
@@ -58,20 +60,25 @@ def ingest(
     files: Sequence[str],
     *,
     options: Options | None = None,
-    say: Progress = lambda line: None,
+    say: Say = lambda line: None,
+    watch: Watch = lambda name, records: None,
 ) -> Iterator[FileResult]:
     """Takes whatever stands in `evidence/` and is not in the store, then `files` (paths, folders, `-`).
 
     `-` is standard input. One result a file; a file that fails leaves nothing behind and the others go on.
-    AuditError where nothing can go on.
+    `say` gets lines for a person, `watch` a file's name and how many of its records were read so far. AuditError
+    where nothing can go on.
     """
     options = options or Options()
     with _writable(workspace, say) as store, _disk(workspace):
         for stray in workspace.evidence.glob(f"{_INCOMING}*"):
             stray.unlink()
         entries = manifest.load(workspace.evidence)
-        known = _hashes(store.connection)
-        for path in manifest.files(workspace.evidence):
+        taker = _Taker(store, entries, _hashes(store.connection), watch)
+        present = list(manifest.files(workspace.evidence))
+        for name in sorted(set(entries) - {str(path.relative_to(workspace.evidence)) for path in present}):
+            yield FileResult(name, error=f"{workspace.evidence / name}: was taken as evidence and is gone; put it back")
+        for path in present:
             entry = entries.get(str(path.relative_to(workspace.evidence)))
             said = options if entry is None else Options(entry.columns, entry.delimiter, entry.generated)
             digest = _sha256(path)
@@ -79,16 +86,16 @@ def ingest(
                 yield FileResult(
                     path.name, error=f"{path}: was changed after it was ingested; put the first version back"
                 )
-            elif digest not in known:
-                yield _take(store, path, path, digest, said, entries, known)
+            elif digest not in taker.known:
+                yield taker.take(path, path, digest, said)
         for path in _listed(files):
-            yield _from_outside(store, path, options, entries, known)
+            yield taker.take_from_outside(path, options)
         settle(store.connection)
         create_views(store.connection, workspace)
 
 
 @contextmanager
-def _writable(workspace: Workspace, say: Progress) -> Iterator[Store]:
+def _writable(workspace: Workspace, say: Say) -> Iterator[Store]:
     """The store for writing; a store that another version made is removed first, with one line."""
     workspace.evidence.mkdir(exist_ok=True)
     try:
@@ -106,7 +113,7 @@ def _writable(workspace: Workspace, say: Progress) -> Iterator[Store]:
 
 
 @contextmanager
-def open_current(workspace: Workspace, say: Progress) -> Iterator[Store]:
+def open_current(workspace: Workspace, say: Say) -> Iterator[Store]:
     """The store for reading; one that another version made is rebuilt from `evidence/` first, with one line."""
     try:
         with open_store(workspace) as store:
@@ -131,7 +138,7 @@ def _disk(workspace: Workspace) -> Iterator[None]:
 
 def _storage_error(error: Exception, where: Path) -> AuditError:
     text = str(error)
-    if "No space left" in text or getattr(error, "errno", None) == 28:
+    if "No space left" in text or getattr(error, "errno", None) == errno.ENOSPC:
         return AuditError(
             "the disk is full",
             where=str(where),
@@ -162,128 +169,129 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _from_outside(
-    store: Store, path: Path, options: Options, entries: dict[str, manifest.Entry], known: set[str]
-) -> FileResult:
-    """Copies a file into `evidence/` under a name of its own and takes it; leaves no copy of one that fails."""
-    evidence = store.workspace.evidence
-    piped = str(path) == STANDARD_INPUT
-    name = "standard-input.txt" if piped else path.name
-    draft = evidence / f"{_INCOMING}{os.getpid()}"
+def _free_name(evidence: Path, name: str, digest: str) -> Path:
+    """Where a file of that name goes in `evidence/`: never hidden, never the manifest, never over another."""
+    name = name.lstrip(".") or "dump"
+    stem, _, ending = name.partition(".")
+    if name.startswith(manifest.NAME) or (evidence / name).exists():
+        name = f"{stem}-{digest[:8]}{'.' if ending else ''}{ending}"
+    return evidence / name
+
+
+class _UnreadableError(Exception):
+    """A file outside that cannot be read."""
+
+
+def _copy(path: Path, target: Path) -> str:
+    """Copies a file (or standard input) onto the disk, and answers its SHA-256."""
     try:
         if path.is_file():
-            shutil.copyfile(path, draft)
+            shutil.copyfile(path, target)
         else:
-            with (
-                nullcontext(sys.stdin.buffer) if piped else path.open("rb") as source,
-                draft.open("wb") as file,
-            ):
+            piped = str(path) == STANDARD_INPUT
+            with nullcontext(sys.stdin.buffer) if piped else path.open("rb") as source, target.open("wb") as file:
                 shutil.copyfileobj(source, file)
-        _keep(draft)
-        digest = _sha256(draft)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        if error.errno == 28:
+        if error.errno == errno.ENOSPC:
             raise
-        return FileResult(name, error=f"{path}: cannot be read ({error.strerror}); check its name and permissions")
-    if digest in known:
-        draft.unlink()
-        return FileResult(name, known=True)
-    target = evidence / name
-    if target.exists():
-        stem, _, ending = name.partition(".")
-        target = evidence / f"{stem}-{digest[:8]}{'.' if ending else ''}{ending}"
-    return _take(store, draft, target, digest, replace(options), entries, known, shown=name if piped else str(path))
+        raise _UnreadableError(error.strerror) from None
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+    return _sha256(target)
 
 
-def _keep(path: Path) -> None:
-    """Makes sure that a file is on the disk, not only on its way there."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+@dataclass
+class _Taker:
+    """Takes one file after the other: what is in the manifest, and what is in the store by its hash."""
 
+    store: Store
+    entries: dict[str, manifest.Entry]
+    known: set[str]
+    watch: Watch
 
-def _take(
-    store: Store,
-    path: Path,
-    target: Path,
-    digest: str,
-    options: Options,
-    entries: dict[str, manifest.Entry],
-    known: set[str],
-    shown: str = "",
-) -> FileResult:
-    """Reads one file in one transaction; on success it stands in `evidence/` as `target` and in the manifest."""
-    workspace, connection = store.workspace, store.connection
-    name = str(target.relative_to(workspace.evidence))
-    config = workspace.config
-    context = Context(config.cluster, config.timezone, options.columns, options.delimiter)
-    connection.begin()
-    try:
-        kind = recognised(path)
-        tally = _load(connection, path, kind, context)
-        entry = manifest.Entry(
-            name,
-            digest,
-            path.stat().st_size,
+    def take_from_outside(self, path: Path, options: Options) -> FileResult:
+        """Copies a file into `evidence/` under a name of its own and takes it; leaves no copy of one that fails."""
+        evidence = self.store.workspace.evidence
+        piped = str(path) == STANDARD_INPUT
+        name = "standard-input.txt" if piped else path.name
+        draft = evidence / f"{_INCOMING}{os.getpid()}"
+        try:
+            digest = _copy(path, draft)
+            if digest in self.known:
+                return FileResult(name, known=True)
+            shown = name if piped else str(path)
+            return self.take(draft, _free_name(evidence, name, digest), digest, options, shown)
+        except _UnreadableError as error:
+            return FileResult(name, error=f"{path}: cannot be read ({error}); check its name and permissions")
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def take(self, path: Path, target: Path, digest: str, options: Options, shown: str = "") -> FileResult:
+        """Reads one file in one transaction; on success it stands in `evidence/` as `target` and in the manifest."""
+        workspace, connection = self.store.workspace, self.store.connection
+        shown = shown or str(target)
+        name = str(target.relative_to(workspace.evidence))
+        context = Context(workspace.config.cluster, workspace.config.timezone, options.columns, options.delimiter)
+        connection.begin()
+        try:
+            kind = recognised(path)
+            tally = _load(connection, path, kind, context, lambda records: self.watch(Path(shown).name, records))
+            entry = manifest.Entry(
+                name=name,
+                sha256=digest,
+                size_bytes=path.stat().st_size,
+                kind=kind,
+                source=self.entries[name].source if name in self.entries else shown,
+                records=tally.records,
+                first_time=_iso(tally.first),
+                last_time=_iso(tally.last),
+                columns=options.columns,
+                delimiter=options.delimiter,
+                generated=options.generated,
+            )
+            _list(connection, entry, tally)
+            if path != target:
+                path.replace(target)
+            self.entries[name] = entry
+            manifest.save(workspace.evidence, self.entries)
+            connection.commit()
+        except EvidenceError as error:
+            connection.rollback()
+            return FileResult(Path(shown).name, error=str(error).replace(str(path), shown))
+        self.known.add(digest)
+        return FileResult(
+            Path(shown).name,
             kind,
-            shown or entries.get(name, _NO_ENTRY).source,
+            attempts=tally.count("job_record"),
+            steps=tally.count("step_record"),
+            nodes=tally.count("node_record"),
+            node_states=tally.count("node_state_record"),
+            rejects=tally.rejects,
+            other_cluster=tally.other_cluster,
+        )
+
+
+def _list(connection: duckdb.DuckDBPyConnection, entry: manifest.Entry, tally: "_Tally") -> None:
+    """The file's row among the files of evidence; what counts has to be settled anew."""
+    connection.execute(
+        "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            tally.file_id,
+            entry.sha256,
+            entry.name,
+            entry.kind,
+            entry.size_bytes,
             tally.records,
-            _iso(tally.first),
-            _iso(tally.last),
-            options.columns,
-            options.delimiter,
-            options.generated,
-        )
-        connection.execute(
-            "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                tally.file_id,
-                digest,
-                name,
-                kind,
-                entry.size_bytes,
-                tally.records,
-                tally.count("job_record"),
-                tally.count("step_record"),
-                tally.rejects,
-                tally.other_cluster,
-                tally.first,
-                tally.last,
-                options.generated,
-            ],
-        )
-        connection.execute("UPDATE meta SET value = 'no' WHERE key = 'settled'")
-        if path != target:
-            path.replace(target)
-        entries[name] = entry
-        manifest.save(workspace.evidence, entries)
-        connection.commit()
-    except EvidenceError as error:
-        connection.rollback()
-        if path != target:
-            path.unlink(missing_ok=True)
-        return FileResult(Path(shown or name).name, error=str(error).replace(str(path), shown or str(target)))
-    except BaseException:
-        if path != target:
-            path.unlink(missing_ok=True)
-        raise
-    known.add(digest)
-    return FileResult(
-        Path(shown or name).name,
-        kind,
-        tally.count("job_record"),
-        tally.count("step_record"),
-        tally.count("node_record"),
-        tally.count("node_state_record"),
-        tally.rejects,
-        tally.other_cluster,
+            tally.count("job_record"),
+            tally.count("step_record"),
+            tally.rejects,
+            tally.other_cluster,
+            tally.first,
+            tally.last,
+            entry.generated,
+        ],
     )
-
-
-_NO_ENTRY = manifest.Entry("", "", 0, "", "", 0, None, None)
+    connection.execute("UPDATE meta SET value = 'no' WHERE key = 'settled'")
 
 
 @dataclass
@@ -319,7 +327,9 @@ class _Stream:
         return self._frame.__arrow_c_stream__(requested_schema)
 
 
-def _load(connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context: Context) -> _Tally:
+def _load(
+    connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context: Context, watch: Callable[[int], None]
+) -> _Tally:
     [(last_id,)] = connection.execute("SELECT coalesce(max(file_id), 0) FROM evidence_file").fetchall()
     tally = _Tally(file_id=last_id + 1, rows={})
     for batch in _ahead(READERS[kind](path, context)):
@@ -338,6 +348,7 @@ def _load(connection: duckdb.DuckDBPyConnection, path: Path, kind: str, context:
                 )
             connection.unregister("incoming")
             _widen(tally, frame)
+        watch(tally.records)
     return tally
 
 

@@ -62,6 +62,24 @@ def test_evidence_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert ["was changed" in r.error for r in ingest(space, [])] == [True]
 
 
+def test_evidence_that_is_gone_is_named(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    (stored,) = manifest.files(space.evidence)
+    stored.unlink()
+    assert ["is gone" in r.error for r in ingest(space, [])] == [True]
+
+
+@pytest.mark.parametrize("name", [".hidden", "manifest.json", "manifest.json.new", "a b\n'x'.txt", "dump.txt", "..."])
+def test_whatever_a_file_is_called_it_is_kept_and_read_again(tmp_path: Path, name: str) -> None:
+    space = workspace(tmp_path / "a")
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / name).write_text(dump(job("901")))
+    assert [r.error for r in ingest(space, [str(tmp_path / "given" / name)])] == [""]
+    space.database.unlink()
+    assert [r.attempts for r in ingest(space, [])] == [1]
+
+
 def test_a_file_that_fails_leaves_nothing_and_the_others_go_on(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     results = take(space, MANY, "no dump\n", dump(job("900")))
@@ -192,6 +210,20 @@ def test_killed_at_any_moment_a_rerun_gives_the_same(tmp_path: Path, after_s: fl
     assert [len(rows(space, view)) for view in ("job", "step")] == [20_000, 19_999]
     assert len(list(manifest.files(space.evidence))) == 2
     assert not list(space.evidence.glob(".*"))
+
+
+def test_an_interrupt_is_one_line_and_half_takes_nothing(tmp_path: Path) -> None:
+    big = tmp_path / "big.txt"
+    big.write_text(dump(*(job(str(i)) for i in range(1, 200_000))))
+    space = workspace(tmp_path / "a")
+    command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root), str(big)]
+    victim = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list(space.evidence.glob(".incoming*")) and victim.poll() is None:
+        time.sleep(0.01)
+    victim.send_signal(signal.SIGINT)
+    _, said = victim.communicate(timeout=60)
+    assert (victim.returncode, said.count("\n")) == (130, 1)
+    assert not list(space.evidence.iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system to fill needs root to mount")
