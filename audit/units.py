@@ -15,12 +15,13 @@ _NO_SIZE = 2.0**63  # 2^64-1, 2^64-2 and their like mean infinite and unset
 _PER_CPU_FLAG = 2**31  # MEM_PER_CPU of older Slurm, left in ReqMem's megabytes
 _PER_CPU_FLAG_64 = 2**63  # MEM_PER_CPU of newer Slurm
 _MAX_HOSTS = 100_000
-_EXPONENT = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
+_UNITS = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50, "E": 2.0**60}
+_SAMPLE = 1000  # values of a column that show whether they repeat
 
 
 def by_value(text: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """`read` applied to a column, once for each distinct value where values repeat."""
-    if text.len() < 1000:
+    if text.len() < _SAMPLE or text.head(_SAMPLE).n_unique() * 3 > _SAMPLE:
         return read(text)
     distinct = text.unique()
     if distinct.len() * 3 > text.len():
@@ -43,14 +44,21 @@ def mem_bytes(text: pl.Series) -> pl.Series:
 
 
 def _mem_bytes(text: pl.Series) -> pl.Series:
-    parts = text.str.strip_chars().str.extract_groups(r"^(\d+(?:\.\d*)?)([KMGTPEkmgtpe]?)(?:i?B)?$").struct
-    return _sized(parts.field("1"), parts.field("2"))
+    factor = _factor(text.str.slice(-1))
+    digits = pl.when(pl.col("factor") > 1).then(pl.col("text").str.head(-1)).otherwise("text")
+    size = digits.cast(pl.Float64, strict=False) * pl.col("factor")
+    kept = pl.when((pl.col("size") >= 0) & (pl.col("size") < _NO_SIZE)).then("size")
+    frame = pl.DataFrame({"text": text, "factor": factor}).select(size=size)
+    return frame.select(kept.round().cast(pl.Int64).alias("bytes"))["bytes"]
 
 
-def _sized(digits: pl.Series, unit: pl.Series) -> pl.Series:
-    exponent = unit.str.to_uppercase().replace_strict(_EXPONENT, default=None, return_dtype=pl.Float64)
-    value = digits.cast(pl.Float64, strict=False) * pl.select(pl.lit(2.0).pow(exponent)).to_series()
-    return _keep(value, value < _NO_SIZE).round().cast(pl.Int64)
+def _factor(letter: pl.Series) -> pl.Series:
+    """What a unit's letter multiplies by; 1 where it is none."""
+    factor = pl.lit(1.0)
+    for unit in letter.unique().drop_nulls().to_list():
+        if unit.upper() in _UNITS:
+            factor = pl.when(pl.col("letter") == unit).then(_UNITS[unit.upper()]).otherwise(factor)
+    return letter.to_frame("letter").with_columns(factor.alias("factor"))["factor"]
 
 
 def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Series:
@@ -70,7 +78,7 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     )
     whole = parts["digits"].cast(pl.UInt64, strict=False)
     wide = ((whole >= _PER_CPU_FLAG_64) & (whole < 2**64 - 2**20)).fill_null(False)
-    size = _sized(parts["digits"], parts["unit"]).cast(pl.Float64)
+    size = parts["digits"].cast(pl.Float64, strict=False) * _factor(parts["unit"])
     narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & parts["unit"].is_in(["K", "M", "G"])).fill_null(False)
     frame = parts.select(
         "per",
@@ -85,7 +93,7 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     one = pl.when("wide").then("low").when("narrow").then(pl.col("size") - _PER_CPU_FLAG * 2.0**20).otherwise("size")
     many = pl.when(per_core).then("cores").when(pl.col("per") == "n").then("nodes").otherwise(1.0)
     total = frame.select((one * many).alias("total"))["total"]
-    return _keep(total, total > 0).round().cast(pl.Int64)
+    return _keep(total, (total > 0) & (total < _NO_SIZE)).round().cast(pl.Int64)
 
 
 def duration_s(text: pl.Series) -> pl.Series:

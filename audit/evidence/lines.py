@@ -30,7 +30,7 @@ class Lines:
             block.decode("utf-8")
         except UnicodeDecodeError:
             block = block.decode("utf-8", "backslashreplace").encode()
-        if b"\r\n" in block:
+        if (np.frombuffer(block, dtype=np.uint8) == ord("\r")).any():
             block = block.replace(b"\r\n", b"\n")
         mark = delimiter
         if len(delimiter) > 1:

@@ -185,14 +185,14 @@ def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
     started = rows["start_time"].is_not_null() & (rows["state"] != "PENDING")
     number = {name: units.number(rows[name]) for name in ("alloccpus", "ncpus", "reqcpus", "nnodes", "allocnodes")}
     nodes = _first(number["nnodes"], number["allocnodes"])
-    req_cores = _first(number["reqcpus"], units.number(units.tres(rows["reqtres"], "cpu")))
+    req_cores = _first(number["reqcpus"], _cores(rows["reqtres"]))
     per_core = _first(_positive(number["ncpus"]), _positive(number["alloccpus"]), req_cores)
     req_mem = _first(
         units.req_mem_bytes(rows["reqmem"], nodes, per_core),
-        _positive(units.mem_bytes(units.tres(rows["reqtres"], "mem"))),
+        _mem_bytes(rows["reqtres"]),
     )
-    alloc_cores = _first(units.number(units.tres(rows["alloctres"], "cpu")), number["alloccpus"], number["ncpus"])
-    alloc_mem = _first(_positive(units.mem_bytes(units.tres(rows["alloctres"], "mem"))), req_mem)
+    alloc_cores = _first(_cores(rows["alloctres"]), number["alloccpus"], number["ncpus"])
+    alloc_mem = _first(_mem_bytes(rows["alloctres"]), req_mem)
     held, asked = (units.gres(_blank_to_null(rows[name])) for name in ("alloctres", "reqtres"))
     listed = rows["nodelist"]
     frame = rows.with_columns(
@@ -250,11 +250,11 @@ def _steps(rows: pl.DataFrame) -> pl.DataFrame:
         node_list=pl.when(~listed.is_in(["None assigned", "(null)", ""])).then(listed),
         tasks=units.number(rows["ntasks"]).cast(pl.Int64, strict=False),
         alloc_cores=_first(
-            units.number(units.tres(rows["alloctres"], "cpu")),
+            _cores(rows["alloctres"]),
             units.number(rows["alloccpus"]),
             units.number(rows["ncpus"]),
         ),
-        alloc_mem_bytes=_positive(units.mem_bytes(units.tres(rows["alloctres"], "mem"))),
+        alloc_mem_bytes=_mem_bytes(rows["alloctres"]),
         max_rss_bytes=_positive(most),
         ave_rss_bytes=_positive(mean),
         rss_bytes=_positive(units.mem_bytes(units.tres(inside, "mem"))),
@@ -280,6 +280,15 @@ def host_rows(lists: pl.Series) -> pl.DataFrame:
 def _shaped(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     texts = [pl.when(pl.col(c) != "").then(pl.col(c)).alias(c) for c, t in schema.items() if t == pl.String]
     return frame.with_columns(texts).select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def _cores(tres: pl.Series) -> pl.Series:
+    return units.by_value(tres, lambda text: units.number(units.tres(text, "cpu")))
+
+
+def _mem_bytes(tres: pl.Series) -> pl.Series:
+    """NULL where it is 0: a list that says no memory."""
+    return units.by_value(tres, lambda text: _positive(units.mem_bytes(units.tres(text, "mem"))))
 
 
 def _first(*columns: pl.Series) -> pl.Series:

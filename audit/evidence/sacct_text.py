@@ -12,6 +12,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
+from audit.evidence.ahead import ahead
 from audit.evidence.interface import REJECT_SCHEMA, Batch, Context, EvidenceError
 from audit.evidence.lines import Lines
 from audit.evidence.recover import Line, Lost, Recovered, Recovery
@@ -31,18 +32,18 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     with opened(path) as stream:
         first = stream.read(1 << 16)
         layout = find_layout(first, context.columns, context.delimiter, str(path))
-        parser = _Parser(layout, context)
+        parser = _Parser(layout, str(path))
         line = 1
         held = first.removeprefix(b"\xef\xbb\xbf")
         if layout.has_header:
             while b"\n" not in held and (more := stream.read(1 << 16)):
                 held += more
             held, line = held.partition(b"\n")[2], 2
-        for block, last in _blocks(stream, held):
-            if len(block) > _LONGEST_LINE:
-                raise EvidenceError("its lines have no end", where=str(path), remedy="it is no dump of sacct")
-            yield parser.block(block, line, last)
-            line += block.count(b"\n")
+        carry = Carry()
+        for frame, lost in ahead(parser.frames(_blocks(stream, held), line)):
+            batch = canonical(frame, context, carry)
+            batch.rows["reject_record"] = pl.concat([batch.rows["reject_record"], lost])
+            yield batch
 
 
 def _blocks(stream: IO[bytes], held: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -68,8 +69,7 @@ class _Parser:
     """Reads one block after the other; what may go on in the next block is held back."""
 
     layout: Layout
-    context: Context
-    carry: Carry = field(default_factory=Carry)
+    where: str
     held: list[Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,8 +77,15 @@ class _Parser:
         self.names = [name or "trailing" for name in self.layout.fields]
         self.open_end = self.layout.fields[-1] in FREE_TEXT
 
-    def block(self, block: bytes, number: int, last: bool) -> Batch:
-        """The batch of one block whose first line has this number."""
+    def frames(self, blocks: Iterator[tuple[bytes, bool]], number: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """For each block its records as text by field, and its rejects; `number` is the first line's."""
+        for block, last in blocks:
+            if len(block) > _LONGEST_LINE:
+                raise EvidenceError("its lines have no end", where=self.where, remedy="it is no dump of sacct")
+            yield self._block(block, number, last)
+            number += block.count(b"\n")
+
+    def _block(self, block: bytes, number: int, last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
         lines = Lines.of(block, self.layout.delimiter, len(self.names), number)
         frame = lines.frame(self.names)
         again = (pl.col("jobid").str.to_lowercase() == "jobid") & (pl.col("state").str.to_lowercase() == "state")
@@ -91,10 +98,8 @@ class _Parser:
             frame = frame.filter(~pl.col("line").is_in(list(taken)))
         if records:
             frame = pl.concat([frame, self._frame(records).select(frame.columns)]).sort("line")
-        batch = canonical(frame, self.context, self.carry)
         lost = pl.DataFrame([(x.number, x.reason, x.text) for x in losses], schema=REJECT_SCHEMA, orient="row")
-        batch.rows["reject_record"] = pl.concat([batch.rows["reject_record"], lost])
-        return batch
+        return frame, lost
 
     def _odd(self, frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         """The numbers of whole-looking lines that hold no record: no job id or state where they should stand."""

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +16,8 @@ import duckdb
 import polars as pl
 
 from audit.errors import AuditError
-from audit.evidence import READERS, TABLES, Batch, Context, EvidenceError, recognised
+from audit.evidence import READERS, TABLES, Context, EvidenceError, recognised
+from audit.evidence.ahead import ahead
 from audit.store import manifest
 from audit.store.database import StaleStoreError, Store, create_views, open_store, remove, settle
 from audit.workspace import Workspace
@@ -317,14 +317,17 @@ class _Tally:
         return sum(self.count(table) for table in kept) + self.other_cluster
 
 
-class _Stream:
-    """A frame as an Arrow stream: DuckDB takes it without another library."""
+class _Incoming:
+    """One table's coming rows as an Arrow stream that DuckDB takes without another library.
+
+    Registered once a table: what is registered inside a transaction stays in memory until the transaction ends.
+    """
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
+        self.frame = frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
+        return self.frame.__arrow_c_stream__(requested_schema)
 
 
 def _load(
@@ -332,33 +335,31 @@ def _load(
 ) -> _Tally:
     [(last_id,)] = connection.execute("SELECT coalesce(max(file_id), 0) FROM evidence_file").fetchall()
     tally = _Tally(file_id=last_id + 1, rows={})
-    for batch in _ahead(READERS[kind](path, context)):
-        tally.other_cluster += batch.other_cluster
-        for table, frame in batch.rows.items():
-            tally.rows[table] = tally.count(table) + frame.height
-            if not frame.height:
-                continue
-            names = ", ".join(TABLES[table])
-            connection.register("incoming", _Stream(frame))
-            if table == "host_list":
-                connection.execute(f"INSERT OR IGNORE INTO host_list SELECT {names} FROM incoming")
-            else:
-                connection.execute(
-                    f"INSERT INTO {table} (file_id, {names}) SELECT {tally.file_id}, {names} FROM incoming"
-                )
-            connection.unregister("incoming")
-            _widen(tally, frame)
-        watch(tally.records)
+    incoming = {table: _Incoming(pl.DataFrame(schema=schema)) for table, schema in TABLES.items()}
+    for table, rows in incoming.items():
+        connection.register(f"incoming_{table}", rows)
+    try:
+        for batch in ahead(READERS[kind](path, context)):
+            tally.other_cluster += batch.other_cluster
+            for table, frame in batch.rows.items():
+                tally.rows[table] = tally.count(table) + frame.height
+                if frame.height:
+                    incoming[table].frame = frame.select(list(TABLES[table]))
+                    connection.execute(_insert(table, tally.file_id))
+                    incoming[table].frame = frame.clear()
+                    _widen(tally, frame)
+            watch(tally.records)
+    finally:
+        for table in incoming:
+            connection.unregister(f"incoming_{table}")
     return tally
 
 
-def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, the next one read while the store takes the one before."""
-    with ThreadPoolExecutor(max_workers=1) as reader:
-        coming = reader.submit(next, batches, None)
-        while (batch := coming.result()) is not None:
-            coming = reader.submit(next, batches, None)
-            yield batch
+def _insert(table: str, file_id: int) -> str:
+    names = ", ".join(TABLES[table])
+    if table == "host_list":
+        return f"INSERT OR IGNORE INTO host_list ({names}) SELECT {names} FROM incoming_host_list"
+    return f"INSERT INTO {table} (file_id, {names}) SELECT {file_id}, {names} FROM incoming_{table}"
 
 
 _TIMES = ("submit", "start_time", "end_time", "seen", "from_time", "to_time")
