@@ -262,7 +262,7 @@ def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = Fals
 
 
 def _show(arguments: argparse.Namespace) -> ExitCode:
-    from audit.accounting.views import create_views
+    from audit.accounting.views import create_use_views
     from audit.store import open_current
     from audit.terminal import print_json_rows, print_table, say
     from audit.workspace import find_workspace
@@ -270,7 +270,7 @@ def _show(arguments: argparse.Namespace) -> ExitCode:
     workspace = find_workspace(arguments.dir)
     with open_current(workspace, say) as store:
         if arguments.table in ("allocation", "usage"):
-            create_views(store.connection, workspace)
+            create_use_views(store.connection, workspace)
         limit = f" LIMIT {arguments.limit}" if arguments.limit > 0 else ""
         cursor = store.connection.execute(f"SELECT * FROM {arguments.table} ORDER BY ALL{limit}")
         names = [column[0] for column in cursor.description]

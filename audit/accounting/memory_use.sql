@@ -1,5 +1,6 @@
 -- memory_use: an attempt's peak memory: telemetry where it watched 95 % of the attempt, else what jobstats saw
--- on every node, else its steps in accounting (rss_bound: an upper bound), never below what telemetry saw. Not
+-- on every node, else its steps in accounting (its own row where that is
+-- all there is; rss_bound: an upper bound), never below what telemetry saw. Not
 -- measured where steps without a peak ran for more than 5 % of its time.
 WITH summary AS (
     SELECT cluster, job_id_raw, submit, sum(node_mem_bytes) AS mem_bytes, count(node_mem_bytes) AS nodes
@@ -9,7 +10,9 @@ WITH summary AS (
         t.watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0) AS watched_share, t.mem_bytes AS watched_bytes,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.mem_bytes, 0) END AS summary_bytes,
         s.mem_bytes AS any_step_bytes, s.job_id_raw IS NOT NULL AS has_steps,
-        CASE WHEN s.unmeasured_s <= 0.05 * j.elapsed_s THEN s.mem_bytes END AS step_bytes
+        CASE WHEN s.unmeasured_s <= 0.05 * j.elapsed_s THEN s.mem_bytes
+            WHEN s.job_id_raw IS NULL THEN coalesce(j.rss_bytes, j.max_rss_bytes
+                * coalesce(j.tasks, CASE WHEN j.node_count <= 1 THEN 1 END)) END AS step_bytes
     FROM job AS j
     LEFT JOIN telemetry_use AS t USING (cluster, job_id_raw, submit)
     LEFT JOIN summary AS c USING (cluster, job_id_raw, submit)
@@ -18,7 +21,7 @@ WITH summary AS (
 ), chosen AS (
     SELECT *, CASE WHEN watched_share >= 0.95 AND watched_bytes IS NOT NULL THEN 'cgroup'
         WHEN summary_bytes IS NOT NULL THEN 'jobstats'
-        WHEN step_bytes IS NOT NULL THEN CASE WHEN is_bound THEN 'rss_bound' ELSE 'rss_sum' END END AS mem_source
+        WHEN step_bytes IS NOT NULL THEN CASE WHEN coalesce(is_bound, true) THEN 'rss_bound' ELSE 'rss_sum' END END AS mem_source
     FROM seen
 )
 SELECT cluster, job_id_raw, submit, mem_source, watched_share, max_task_bytes, is_cache_inflated,

@@ -4,10 +4,11 @@ They are temporary: nothing is written to the store, which may be open read-only
 figures read the same running sums. `definitions()` gives each one's comment, for the report's method section.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import duckdb
 
@@ -32,6 +33,9 @@ _USE = (
 )
 _LAST = ("attempt",)
 _AS_VIEW = frozenset({"even_split", "allocation", "gpu_touched", "gpu_activity"})
+
+
+Priced = TypeVar("Priced")
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,16 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
 
     Raises NoReportError where nothing was held in the window, or what must be priced has no price.
     """
+    create_use_views(connection, workspace)
+    _require_held(connection)
+    unsized, config = _unsized_nodes(connection), workspace.config
+    mode = _price_resources(connection, config, unsized) if unsized else _price_nodes(connection, config)
+    _build(connection, _LAST)
+    return mode
+
+
+def create_use_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:
+    """Makes the relations that need no price: what was held, and what was used of it."""
     config = workspace.config
     _table(
         connection,
@@ -71,17 +85,12 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
     )
     whole_cluster = not config.slice_nodes and not config.slice_partitions
     _table(connection, "slice_scope", ("is_whole_cluster BOOLEAN",), [(whole_cluster,)])
-    _build(connection, _HOLDING)
-    _require_held(connection)
-    unsized = _unsized_nodes(connection)
-    mode = _price_resources(connection, config, unsized) if unsized else _price_nodes(connection, config)
-    _build(connection, (*_USE, *_LAST))
-    return mode
+    _build(connection, (*_HOLDING, *_USE))
 
 
 def _price_nodes(connection: duckdb.DuckDBPyConnection, config: Config) -> CostMode:
     sizes = connection.execute(_query("node_size")).fetchall()
-    classes = [class_price(g, c, m, config.prices, list_book()) for g, c, m, _ in sizes]
+    classes = _all_priced(partial(class_price, g, c, m, config.prices, list_book()) for g, c, m, _ in sizes)
     columns = (
         "gres VARCHAR",
         "cores DOUBLE",
@@ -97,6 +106,20 @@ def _price_nodes(connection: duckdb.DuckDBPyConnection, config: Config) -> CostM
     return CostMode("node", None, _by_class(classes, [n for *_, n in sizes]))
 
 
+def _all_priced(pricings: Iterable[Callable[[], Priced]]) -> list[Priced]:
+    """Every price; NoReportError that names all that are missing at once, each with its remedy."""
+    found: list[Priced] = []
+    missing: dict[str, str] = {}
+    for price in pricings:
+        try:
+            found.append(price())
+        except NoReportError as error:
+            missing[error.what] = error.remedy
+    if missing:
+        raise NoReportError("; ".join(missing), remedy="; ".join(dict.fromkeys(missing.values())))
+    return found
+
+
 def _by_class(classes: Sequence[ClassPrice], nodes: Sequence[int]) -> tuple[PricedResource, ...]:
     """One line a class; classes whose nodes differ by a little memory share the name, each its own line."""
     merged: dict[tuple[str, Rate], int] = {}
@@ -110,7 +133,7 @@ def _price_resources(connection: duckdb.DuckDBPyConnection, config: Config, unsi
     gres = connection.execute(
         "SELECT DISTINCT coalesce(gres, '') FROM held_allocation WHERE gpus > 0 ORDER BY ALL"
     ).fetchall()
-    gpus = [gpu_rate(text, config.prices, list_book()) for (text,) in gres]
+    gpus = _all_priced(partial(gpu_rate, text, config.prices, list_book()) for (text,) in gres)
     columns = ("gres VARCHAR", "usd_per_gpu_hour DOUBLE")
     _table(
         connection,

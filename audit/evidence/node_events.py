@@ -6,9 +6,11 @@ from pathlib import Path
 import polars as pl
 
 from audit.evidence.interface import REJECT_SCHEMA, STATE_SCHEMA, Batch, Context, EvidenceError
+from audit.evidence.sacct_fields import SHAPES
 from audit.evidence.source import opened
 from audit.evidence.times import moments
 
+_MOST_LINES = 20  # of one reason
 _ALIASES = {"timestart": "start", "timeend": "end", "nodename": "node", "clusternodes": "clusternodes"}
 
 
@@ -23,7 +25,8 @@ def is_header(line: str) -> bool:
 def read(path: Path, context: Context) -> Iterator[Batch]:
     """The spans in which nodes were not simply up; EvidenceError where a needed column is missing."""
     with opened(path) as stream:
-        lines = stream.read().decode("utf-8", "backslashreplace").removeprefix("\ufeff").splitlines()
+        text = stream.read().decode("utf-8", "backslashreplace").removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = text.split("\n")
     mark = next((m for m in ("\x1f", "|", "\t", ";", ",") if m in lines[0]), "|")
     names = [_ALIASES.get(name.strip().lower(), name.strip().lower()) for name in lines[0].split(mark)]
     for needed in ("node", "start", "end", "state"):
@@ -34,26 +37,15 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
                 remedy="make it with: sacctmgr show event -P start=2026-05-01",
             )
     rows, rejects, foreign = [], [], 0
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        said = _fields(line.split(mark), names, mark)
+    for number, record in _records(lines, names, mark):
+        said = _fields(record.split(mark), names, mark)
         if said is None:
-            rejects.append((number, "too few columns" if line.count(mark) < len(names) else "too many columns", line))
+            rejects.append((number, "too few columns", record))
         elif said.get("cluster") and said["cluster"] != context.cluster:
             foreign += 1
         elif said["node"]:
-            rows.append(
-                (
-                    number,
-                    line,
-                    said["node"],
-                    said["start"],
-                    said["end"],
-                    said["state"],
-                    said.get("reason") or None,
-                )
-            )
+            told = (said["node"], said["start"], said["end"], said["state"], said.get("reason") or None)
+            rows.append((number, record, *told))
     schema = dict.fromkeys(("text", "node", "start", "end", "state", "reason"), pl.String)
     frame = pl.DataFrame(rows, schema={"line": pl.Int64, **schema}, orient="row")
     start, end = (moments(frame[name], context.timezone) for name in ("start", "end"))
@@ -72,6 +64,28 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     yield Batch({"node_state_record": good, "reject_record": lost}, other_cluster=foreign)
 
 
+def _records(lines: list[str], names: list[str], mark: str) -> Iterator[tuple[int, str]]:
+    """The records after the header with their line numbers: a reason may hold line feeds.
+
+    A line that is a record itself never goes on from one that is cut short.
+    """
+    held, first = "", 0
+    for number, line in enumerate(lines[1:], 2):
+        if not held and not line.strip():
+            continue
+        said = _fields(line.split(mark), names, mark)
+        if held and said and SHAPES["start"].fullmatch(said["start"]) and said["start"]:
+            yield first, held
+            held = ""
+        held, first = (f"{held}\n{line}", first) if held else (line, number)
+        whole = held.count(mark) >= len(names) - 1
+        if whole or held.count("\n") > _MOST_LINES:
+            yield first, held
+            held = ""
+    if held:
+        yield first, held
+
+
 def _fields(tokens: list[str], names: list[str], mark: str) -> dict[str, str] | None:
     """The line's fields by name; what is left over is the reason's, the only free text."""
     extra = len(tokens) - len(names)
@@ -81,4 +95,4 @@ def _fields(tokens: list[str], names: list[str], mark: str) -> dict[str, str] | 
         at = names.index("reason")
         tokens = [*tokens[:at], mark.join(tokens[at : at + extra + 1]), *tokens[at + extra + 1 :]]
         extra = 0
-    return dict(zip(names, (t.strip() for t in tokens), strict=True)) if extra == 0 else None
+    return dict(zip(names, (t.strip(" ") for t in tokens), strict=True)) if extra == 0 else None

@@ -103,7 +103,8 @@ def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: s
 
 
 def _header(text: str, delimiter: str) -> tuple[str, tuple[str, ...]] | None:
-    marks = [delimiter] if delimiter else [m for m in re.findall(r"[^A-Za-z0-9]+", text)[:1] if m]
+    # A shell that does not know $'…' leaves the words: the delimiter is then those five characters.
+    marks = [delimiter] if delimiter else [r"$\x1f", *re.findall(r"[^A-Za-z0-9]+", text)[:1]]
     for mark in marks:
         fields = tuple(name.strip().lower() for name in text.split(mark))
         if "jobid" in fields and sum(name in _KNOWN for name in fields) * 2 >= len(fields):

@@ -5,7 +5,8 @@ from typing import Literal
 
 import polars as pl
 
-_UNSET = ("", "Unknown", "None", "N/A", "NONE", "UNKNOWN", "0")
+# 4294967294 and 4294967295 are Slurm's "no value" and "infinite" where JSON prints them as times.
+_UNSET = ("", "Unknown", "None", "N/A", "NONE", "UNKNOWN", "0", "4294967294", "4294967295")
 _UTC = ("UTC", "Etc/UTC", "GMT")
 
 

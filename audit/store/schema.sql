@@ -101,7 +101,8 @@ CREATE TABLE step_record (
 
 -- Which attempt the records of a resized one belong to, with what the whole attempt came to; made by settling.
 CREATE TABLE resized (
-    cluster VARCHAR, job_id_raw VARCHAR, record_submit TIMESTAMP, submit TIMESTAMP, span_mem_bytes BIGINT,
+    cluster VARCHAR, job_id_raw VARCHAR, record_submit TIMESTAMP, submit TIMESTAMP, span_from TIMESTAMP,
+    span_mem_bytes BIGINT,
     state VARCHAR, exit_code VARCHAR, derived_exit_code VARCHAR, end_time TIMESTAMP,
     elapsed_s DOUBLE, suspended_s DOUBLE, cpu_s DOUBLE
 );

@@ -2,7 +2,8 @@
 CREATE TABLE job (
     cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, job_id VARCHAR, het_job_id VARCHAR,
     partition VARCHAR, state VARCHAR, start_time TIMESTAMP, end_time TIMESTAMP, elapsed_s DOUBLE,
-    suspended_s DOUBLE, node_count BIGINT, cpu_s DOUBLE
+    suspended_s DOUBLE, node_count BIGINT, cpu_s DOUBLE, derived_exit_code VARCHAR,
+    tasks BIGINT, max_rss_bytes BIGINT, rss_bytes BIGINT
 );
 CREATE TABLE span (
     cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, from_time TIMESTAMP, to_time TIMESTAMP,
@@ -10,7 +11,8 @@ CREATE TABLE span (
     gres VARCHAR, exclusive BOOLEAN, partition VARCHAR
 );
 CREATE TABLE step (
-    cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, step_id VARCHAR, start_time TIMESTAMP,
+    cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, step_id VARCHAR, state VARCHAR,
+    start_time TIMESTAMP,
     end_time TIMESTAMP, elapsed_s DOUBLE, tasks BIGINT, max_rss_bytes BIGINT, rss_bytes BIGINT,
     cpu_s DOUBLE, gpu_util DOUBLE, gpu_mem_bytes BIGINT
 );

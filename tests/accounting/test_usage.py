@@ -281,3 +281,41 @@ def test_accounting_tells_of_a_single_gpu_that_was_active():
     cluster.job("2", 0, 1, gpus=2)
     cluster.step("2", "0", 0, 1, gpu_util=35)
     assert [r["gpus_used"] for r in cluster.relation("usage", "job_id_raw")] == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("job", "step", "censored"),
+    [
+        ({}, {}, False),
+        ({}, {"state": "OUT_OF_MEMORY"}, True),  # the job went on and was COMPLETED
+        ({"derived_exit_code": "0:125"}, {}, True),
+        ({"state": "TIMEOUT"}, {}, True),
+    ],
+)
+def test_a_peak_at_which_something_was_killed_is_a_bound(job, step, censored):
+    cluster = Cluster()
+    cluster.job("1", 0, 1, **job)
+    cluster.step("1", "0", 0, 1, rss_bytes=GIB, **step)
+    assert usage(cluster)["is_censored"] is censored
+
+
+def test_cpu_of_steps_that_a_resize_closed_is_not_measured():
+    cluster = Cluster()
+    cluster.job("1", 0, 2, cpu_s=7)
+    cluster.step("1", "0", 0, 1, state="RESIZING")
+    assert (usage(cluster)["cores_used"], usage(cluster)["core_reason"]) == (None, "no CPU time was recorded")
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({"max_rss_bytes": 13000000 * KIB}, 13000000 * KIB),
+        ({"max_rss_bytes": GIB, "tasks": 4}, 4 * GIB),
+        ({"max_rss_bytes": GIB, "rss_bytes": 3 * GIB, "tasks": 4}, 3 * GIB),
+        ({"max_rss_bytes": GIB, "nodes": "n1,n2"}, None),  # how many tasks there were, nobody says
+    ],
+)
+def test_a_peak_on_the_attempt_s_own_row_counts_where_there_are_no_steps(own, expected):
+    cluster = Cluster()
+    cluster.job("1", 0, 1, **own)
+    assert usage(cluster)["mem_used_bytes"] == expected

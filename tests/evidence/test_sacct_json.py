@@ -127,6 +127,13 @@ def test_the_same_attempt_and_step_as_from_text(tmp_path: Path, shape: Any) -> N
             {"exit_code": "0:9"},
         ),
         ({"exclusive": ["NODE"]}, {"exclusive": True}),
+        (  # cancelled before it started: Slurm's "no value" as a time
+            {
+                "state": {"current": ["CANCELLED"]},
+                "time": {"submission": START, "start": 4294967294, "end": END, "elapsed": 0},
+            },
+            {"start_time": None, "state": "CANCELLED", "alloc_cores": None},
+        ),
         ({"tres": {"requested": [], "allocated": []}}, {"req_mem_bytes": 4 * 2048 * 2**20}),
     ],
 )

@@ -90,7 +90,7 @@ def test_one_step(file: Path, given: dict[str, str], expected: dict[str, Any]) -
     assert found["step_record"][0]["submit"] == utc("2026-05-05T07:00:00")
 
 
-@pytest.mark.parametrize("delimiter", ["|", "\x1f", "\t", ";", ",", "^", "~!", "\x1e\x1f"])
+@pytest.mark.parametrize("delimiter", ["|", "\x1f", "\t", ";", ",", "^", "~!", "\x1e\x1f", r"$\x1f"])
 @pytest.mark.parametrize("trailing", [False, True])
 def test_any_delimiter_and_column_order(file: Path, delimiter: str, trailing: bool) -> None:
     fields = [f for f in sorted(FIELDS, reverse=True) if delimiter != "," or "TRES" not in f] + (

@@ -139,7 +139,12 @@ RESIZED_26 = dump(  # the steps stay with the first record; its memory is rewrit
 )
 
 
-@pytest.mark.parametrize("text", [RESIZED_24, RESIZED_26])
+RESIZED_22 = RESIZED_24.replace(
+    f"{T}09:00:00|{T}09:00:00|{T}11:00:00|7200|TIMEOUT", f"{T}09:00:00|{T}08:00:00|{T}11:00:00|10800|TIMEOUT"
+)
+
+
+@pytest.mark.parametrize("text", [RESIZED_22, RESIZED_24, RESIZED_26])
 def test_a_resized_job_is_one_attempt_with_two_spans(tmp_path: Path, text: str) -> None:
     space = workspace(tmp_path / "a")
     take(space, text)
@@ -158,7 +163,7 @@ def test_a_resized_job_is_one_attempt_with_two_spans(tmp_path: Path, text: str) 
         (utc(f"{T}08:00:00"), utc(f"{T}09:00:00")),
         (utc(f"{T}09:00:00"), utc(f"{T}11:00:00")),
     ]
-    expected = [(8, 16 * 2**30), (4, 8 * 2**30)] if text is RESIZED_24 else [(4, 400 * 2**20), (4, 150 * 2**20)]
+    expected = [(8, 16 * 2**30), (4, 8 * 2**30)] if text is not RESIZED_26 else [(4, 400 * 2**20), (4, 150 * 2**20)]
     assert [(s["cores"], s["mem_bytes"]) for s in spans] == expected
 
 
@@ -207,6 +212,7 @@ def test_inventories_that_differ_are_sizes_over_time(tmp_path: Path) -> None:
 def test_an_event_that_ended_beats_the_same_one_open(tmp_path: Path) -> None:
     head = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
     still = f"{head}alpha|n1|{T}01:00:00|Unknown|DOWN*|disk | fan|root\nalpha||{T}01:00:00|Unknown||Cluster Registered TRES|slurm\n"
+    broken = f"{head}alpha|n2|{T}03:00:00|{T}04:00:00|DRAIN|first\nsecond | line|root\nalpha|n2|{T}05:\nalpha|n2|{T}06:00:00|{T}07:00:00|MAINT|x\x1c|root\n"
     over = f"{head}alpha|n1|{T}01:00:00|{T}02:00:00|DOWN*|disk | fan|root\nbeta|n9|{T}01:00:00|Unknown|DOWN|x|root\n"
     space = workspace(tmp_path / "a")
     assert [(r.node_states, r.other_cluster) for r in take(space, still, over)] == [(1, 0), (1, 1)]
@@ -218,4 +224,9 @@ def test_an_event_that_ended_beats_the_same_one_open(tmp_path: Path) -> None:
             "reason": "disk | fan",
             "is_down": True,
         }
+    ]
+    assert [(r.node_states, r.rejects) for r in take(space, broken)] == [(2, 1)]
+    assert rows(space, "node_state", "node", "state", "reason")[1:] == [
+        {"node": "n2", "state": "DRAIN", "reason": "first\nsecond | line"},
+        {"node": "n2", "state": "MAINT", "reason": "x\x1c"},
     ]

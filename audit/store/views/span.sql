@@ -4,7 +4,7 @@
 CREATE OR REPLACE TEMP VIEW span AS
 SELECT
     r.cluster, r.job_id_raw, coalesce(z.submit, r.submit) AS submit,
-    r.start_time AS from_time,
+    coalesce(z.span_from, r.start_time) AS from_time,
     coalesce(
         r.end_time,
         r.start_time + to_seconds(nullif(r.elapsed_s, 0) + coalesce(r.suspended_s, 0))
