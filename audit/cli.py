@@ -143,7 +143,9 @@ def _verb(
 ) -> argparse.ArgumentParser:
     epilog = f"example:\n  {example}"
     if commands:
-        epilog += f"\n\nrun at the site, for each day of the window:\n\n{commands}"
+        epilog += (
+            f"\n\nrun at the site, in bash, as a user who may see every job, for each day of the window:\n\n{commands}"
+        )
     parser = verbs.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -214,6 +216,11 @@ def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") 
         if result.error:
             progress.done()
             say(f"audit: {result.error}")
+        elif result.other_cluster and not result.attempts + result.steps + result.node_states:
+            say(
+                f"audit: {result.name}: holds no row of {workspace.config.cluster}, only of {result.other_name}: "
+                "is cluster in audit.toml right?"
+            )
     progress.done()
     return results
 

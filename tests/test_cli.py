@@ -82,6 +82,12 @@ def test_a_file_that_is_no_evidence(
     assert err.count("\n") == 1
 
 
+def test_a_dump_of_another_cluster_is_named(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "ingest", "--dir", str(alpha), *given(alpha, a=dump(job("900", Cluster="beta"))))
+    assert code == ExitCode.DONE
+    assert "only of beta" in err
+
+
 def test_a_header_alone_is_done(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "ingest", "--dir", str(alpha), *given(alpha, a=dump()))[0] == ExitCode.DONE
 

@@ -150,10 +150,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Batch:
-    """Canonical rows by table (schemas above), and how many rows were another cluster's."""
+    """Canonical rows by table (schemas above), and how many rows were another cluster's, and of which one."""
 
     rows: dict[str, pl.DataFrame] = field(default_factory=dict)
     other_cluster: int = 0
+    other_name: str = ""
 
 
 Reader = Callable[[Path, Context], Iterator[Batch]]

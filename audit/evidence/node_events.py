@@ -36,13 +36,13 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
                 where=str(path),
                 remedy="make it with: sacctmgr show event -P start=2026-05-01",
             )
-    rows, rejects, foreign = [], [], 0
+    rows, rejects, foreign, other = [], [], 0, ""
     for number, record in _records(lines, names, mark):
         said = _fields(record.split(mark), names, mark)
         if said is None:
             rejects.append((number, "too few columns", record))
         elif said.get("cluster") and said["cluster"] != context.cluster:
-            foreign += 1
+            foreign, other = foreign + 1, said["cluster"]
         elif said["node"]:
             told = (said["node"], said["start"], said["end"], said["state"], said.get("reason") or None)
             rows.append((number, record, *told))
@@ -61,7 +61,7 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     )
     lost = pl.concat([pl.DataFrame(rejects, schema=REJECT_SCHEMA, orient="row"), bad])
     good = frame.filter(~pl.col("wrong")).select(pl.col(name).cast(kind) for name, kind in STATE_SCHEMA.items())
-    yield Batch({"node_state_record": good, "reject_record": lost}, other_cluster=foreign)
+    yield Batch({"node_state_record": good, "reject_record": lost}, other_cluster=foreign, other_name=other)
 
 
 def _records(lines: list[str], names: list[str], mark: str) -> Iterator[tuple[int, str]]:

@@ -44,7 +44,9 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
     raw = raw.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in READ_FIELDS if name not in raw.columns)
     mine = (raw["cluster"] == context.cluster) | (raw["cluster"] == "") | raw["cluster"].is_null()
     foreign = raw.height - int(mine.sum())
+    other = ""
     if foreign:
+        other = str(raw.filter(~mine)["cluster"][0])
         raw = raw.filter(mine)
     rows, rejects = _common(raw, context)
     jobs, steps = rows.filter(~pl.col("is_step")), rows.filter(pl.col("is_step"))
@@ -58,7 +60,7 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
             batch["gpu_record"] = gpus
     if steps.height:
         batch["step_record"] = _steps(steps.with_columns(submit=attached.filter(rows["is_step"])))
-    return Batch(batch, other_cluster=foreign)
+    return Batch(batch, other_cluster=foreign, other_name=other)
 
 
 def _blank_to_null(column: pl.Series) -> pl.Series:

@@ -28,7 +28,10 @@ _INCOMING = ".incoming-"
 
 @dataclass(frozen=True)
 class FileResult:
-    """What came of one file: its rows by kind, or `error`, or `known` where it had been ingested before."""
+    """What came of one file: its rows by kind, or `error`, or `known` where it had been ingested before.
+
+    `other_cluster` rows were left out; `other_name` is one of the clusters they were of.
+    """
 
     name: str
     kind: str = ""
@@ -38,6 +41,7 @@ class FileResult:
     node_states: int = 0
     rejects: int = 0
     other_cluster: int = 0
+    other_name: str = ""
     known: bool = False
     error: str = ""
 
@@ -268,6 +272,7 @@ class _Taker:
             node_states=tally.count("node_state_record"),
             rejects=tally.rejects,
             other_cluster=tally.other_cluster,
+            other_name=tally.other_name,
         )
 
 
@@ -301,6 +306,7 @@ class _Tally:
     file_id: int
     rows: dict[str, int]
     other_cluster: int = 0
+    other_name: str = ""
     first: datetime | None = None
     last: datetime | None = None
 
@@ -341,6 +347,7 @@ def _load(
     try:
         for batch in ahead(READERS[kind](path, context)):
             tally.other_cluster += batch.other_cluster
+            tally.other_name = batch.other_name or tally.other_name
             for table, frame in batch.rows.items():
                 tally.rows[table] = tally.count(table) + frame.height
                 if frame.height:
