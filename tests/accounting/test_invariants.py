@@ -66,10 +66,8 @@ def reckon(given_attempts, given_outages):
     return cost, down
 
 
-@settings(max_examples=40, deadline=None)
-@given(attempts, outages)
-def test_costs_agree_with_a_reckoning_by_hour_and_everything_adds_up(given_attempts, given_outages):
-    cluster = Cluster(window=(0, HOURS), prices=PRICES)
+def cluster_of(given_attempts, given_outages, window=(0, HOURS)):
+    cluster = Cluster(window=window, prices=PRICES)
     for name, (cores, mem_gib, gpus) in NODES.items():
         cluster.node(name, cores, mem_gib, gpus)
     cluster.job("always", 0, HOURS, cores=0, mem_gib=0, gpus=0)
@@ -80,7 +78,25 @@ def test_costs_agree_with_a_reckoning_by_hour_and_everything_adds_up(given_attem
     for node, start, length in given_outages:
         times = {"from_time": at(start), "to_time": at(start + length)}
         cluster.add("node_state", node=node, state="DRAIN", is_down=True, **times)
+    return cluster
 
+
+@settings(max_examples=25, deadline=None)
+@given(attempts, outages, st.integers(1, HOURS - 1))
+def test_adjacent_windows_add_up_to_their_union(given_attempts, given_outages, middle):
+    windows = [(0, middle), (middle, HOURS), (0, HOURS)]
+    first, second, both = (cluster_of(given_attempts, given_outages, window).report() for window in windows)
+    for key in ("installed_usd", "down_usd", "held_usd", "idle_usd", "lost_usd", "not_measured_usd"):
+        assert first["cost"][key] + second["cost"][key] == pytest.approx(both["cost"][key], abs=1e-6)
+    for kind in ("installed", "down", "held"):
+        for key, hours in both["hours"][kind].items():
+            assert first["hours"][kind][key] + second["hours"][kind][key] == pytest.approx(hours, abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(attempts, outages)
+def test_costs_agree_with_a_reckoning_by_hour_and_everything_adds_up(given_attempts, given_outages):
+    cluster = cluster_of(given_attempts, given_outages)
     report = cluster.report()
     cost, down = reckon(given_attempts, given_outages)
     found = {r["job_id_raw"]: r["usd"] for r in cluster.relation("attempt", "job_id_raw")}
