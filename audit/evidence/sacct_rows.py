@@ -119,10 +119,11 @@ def _common(raw: pl.DataFrame, context: Context) -> tuple[pl.DataFrame, pl.DataF
         state=word,
         bad_time=submit.wrong | start.wrong | end.wrong,
     )
-    # A state that is over with no end written: what elapsed says is the end.
+    # A pending attempt's start is an estimate. A state that is over with no end written: elapsed tells the end.
     over = ~pl.col("state").is_in(OPEN_STATES) & pl.col("end_time").is_null() & pl.col("elapsed_s").is_not_null()
     took = (pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0)) * 1_000_000
     rows = rows.with_columns(
+        start_time=pl.when(pl.col("state") != "PENDING").then("start_time"),
         end_time=pl.when(over)
         .then(pl.col("start_time") + pl.duration(microseconds=took.cast(pl.Int64)))
         .when(pl.col("state").is_in(["RUNNING", "SUSPENDED", "PENDING"]))
@@ -184,7 +185,7 @@ def _attached(rows: pl.DataFrame, carry: Carry) -> pl.Series:
 
 
 def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
-    started = rows["start_time"].is_not_null() & (rows["state"] != "PENDING")
+    started = rows["start_time"].is_not_null()
     number = {name: units.number(rows[name]) for name in ("alloccpus", "ncpus", "reqcpus", "nnodes", "allocnodes")}
     nodes = _first(number["nnodes"], number["allocnodes"])
     req_cores = _first(number["reqcpus"], _cores(rows["reqtres"]))

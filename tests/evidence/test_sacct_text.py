@@ -23,6 +23,10 @@ def file(tmp_path: Path) -> Path:
         ({"State": "NOT_SEEN_YET"}, {"state": "NOT_SEEN_YET"}),
         ({"State": "RUNNING", "End": "Unknown"}, {"state": "RUNNING", "end_time": None}),
         (
+            {"State": "PENDING", "Start": "2030-01-01T00:00:00", "End": "Unknown"},  # an estimate
+            {"start_time": None, "alloc_cores": None},
+        ),
+        (
             {"State": "PENDING", "Start": "Unknown", "End": "Unknown"},
             {"start_time": None, "alloc_cores": None, "cpu_s": None},
         ),
