@@ -90,47 +90,63 @@ def _state_word(text: str) -> str | None:
 
 def _common(raw: pl.DataFrame, context: Context) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What attempts and steps share: ids, state, times; and the records that lack them, by reason."""
+    rows = _timed(_identified(raw, context), context)
+    rows = rows.with_columns(reason=_reason())
+    bad = rows["reason"].is_not_null()
+    if not bad.any():
+        return rows, pl.DataFrame(schema=REJECT_SCHEMA)
+    named = [name for name in raw.columns if name != "line"]
+    text = raw.filter(bad).select(pl.concat_str(named, separator="|", ignore_nulls=True)).to_series()
+    rejects = rows.filter(bad).select("line", "reason").with_columns(text=text)
+    return rows.filter(~bad), rejects.select(list(REJECT_SCHEMA))
+
+
+def _identified(raw: pl.DataFrame, context: Context) -> pl.DataFrame:
     parts = raw["jobid"].str.extract_groups(_ID).struct
-    base, step = parts.field("1"), parts.field("5")
-    raw_base = raw["jobidraw"].str.extract(r"^(\d+)")
-    whole = raw["jobid"].str.extract(r"^([^.]+)")
-    raw_id = pl.select(pl.coalesce(raw_base, whole)).to_series()
-    start, end = (moments(raw[name], context.timezone) for name in ("start", "end"))
-    submit = moments(raw["submit"], context.timezone)
-    elapsed = pl.select(pl.coalesce(units.duration_s(raw["elapsedraw"]), units.duration_s(raw["elapsed"]))).to_series()
-    suspended = units.duration_s(raw["suspended"])
-    started, ended = settle(start, end, elapsed, suspended)
-    word = state(raw["state"])
-    rows = raw.with_columns(
-        base=base,
+    step = parts.field("5")
+    return raw.with_columns(
+        base=parts.field("1"),
         task=parts.field("2"),
         folded=parts.field("3"),
         offset=parts.field("4"),
         step_id=step,
         is_step=step.is_not_null(),
-        job_id_raw=raw_id,
+        job_id_raw=pl.coalesce(pl.col("jobidraw").str.extract(r"^(\d+)"), pl.col("jobid").str.extract(r"^([^.]+)")),
         cluster=pl.lit(context.cluster),
+        state=state(raw["state"]),
+    )
+
+
+def _timed(rows: pl.DataFrame, context: Context) -> pl.DataFrame:
+    submit, start, end = (moments(rows[name], context.timezone) for name in ("submit", "start", "end"))
+    elapsed = _first(units.duration_s(rows["elapsedraw"]), units.duration_s(rows["elapsed"]))
+    suspended = units.duration_s(rows["suspended"])
+    started, ended = settle(start, end, elapsed, suspended)
+    rows = rows.with_columns(
         submit=submit.early,
-        eligible_time=moments(raw["eligible"], context.timezone).early,
+        eligible_time=moments(rows["eligible"], context.timezone).early,
         start_time=started,
         end_time=ended,
         elapsed_s=elapsed,
         suspended_s=suspended,
-        state=word,
         bad_time=submit.wrong | start.wrong | end.wrong,
     )
     # A pending attempt's start is an estimate. A state that is over with no end written: elapsed tells the end.
     over = ~pl.col("state").is_in(OPEN_STATES) & pl.col("end_time").is_null() & pl.col("elapsed_s").is_not_null()
     took = (pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0)) * 1_000_000
-    rows = rows.with_columns(
+    return rows.with_columns(
         start_time=pl.when(pl.col("state") != "PENDING").then("start_time"),
         end_time=pl.when(over)
         .then(pl.col("start_time") + pl.duration(microseconds=took.cast(pl.Int64)))
         .when(pl.col("state").is_in(["RUNNING", "SUSPENDED", "PENDING"]))
         .then(None)
-        .otherwise("end_time")
+        .otherwise("end_time"),
     )
-    reason = (
+
+
+def _reason() -> pl.Expr:
+    """Why a row is no record of ours; NULL where it is."""
+    return (
         pl.when(pl.col("base").is_null())
         .then(pl.lit("no job id"))
         .when(pl.col("state").is_null())
@@ -142,14 +158,6 @@ def _common(raw: pl.DataFrame, context: Context) -> tuple[pl.DataFrame, pl.DataF
         .when(pl.col("end_time") < pl.col("start_time"))
         .then(pl.lit("it ends before it starts"))
     )
-    rows = rows.with_columns(reason=reason)
-    bad = rows.filter(pl.col("reason").is_not_null())
-    if not bad.height:
-        return rows, pl.DataFrame(schema=REJECT_SCHEMA)
-    named = [c for c in raw.columns if c != "line"]
-    text = raw.filter(rows["reason"].is_not_null()).select(pl.concat_str(named, separator="|", ignore_nulls=True))
-    rejects = bad.select("line", "reason").with_columns(text=text.to_series())
-    return rows.filter(pl.col("reason").is_null()), rejects.select(list(REJECT_SCHEMA))
 
 
 def _attached(rows: pl.DataFrame, carry: Carry) -> pl.Series:
