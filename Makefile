@@ -18,7 +18,7 @@ help: ## list the targets
 demo: system $(INSTALLED) ## a generated cluster month, from raw accounting to the report, into demo/
 	@rm -rf demo
 	@$(VENV)/bin/audit demo demo
-	@ls demo/out/*.pdf >/dev/null 2>&1 && echo "the report: $$(ls $(CURDIR)/demo/out/*.pdf)"
+	@test -f demo/out/report.pdf && echo "the report: $(CURDIR)/demo/out/report.pdf"
 
 test: $(INSTALLED_DEV) ## run the tests (two at a time)
 	@scripts/system-packages test

@@ -72,13 +72,15 @@ def _parser() -> argparse.ArgumentParser:
         "make the folder of an engagement",
         "audit init alpha --cluster alpha --timezone Europe/Berlin",
     )
-    init.add_argument("folder", metavar="DIR", type=Path)
+    init.add_argument("folder", metavar="DIR", type=Path, help="the folder to make")
     init.add_argument("--cluster", required=True, help="the cluster's name in the accounting")
     init.add_argument("--timezone", required=True, help="of times without offset, e.g. Europe/Berlin or UTC")
     init.add_argument("--from", dest="window_from", metavar="TIME", help="the window's start, e.g. 2026-05-01")
     init.add_argument("--to", dest="window_to", metavar="TIME", help="its end, exclusive")
     init.add_argument("--nodes", metavar="HOSTLIST", help='the slice, e.g. "n[001-016]"; default: every node')
-    init.add_argument("--partition", action="append", default=[], help="the slice by partition; may be repeated")
+    init.add_argument(
+        "--partition", action="append", default=[], help="the slice: all nodes of this partition; may be repeated"
+    )
 
     ingest = _verb(
         verbs,
@@ -102,12 +104,12 @@ def _parser() -> argparse.ArgumentParser:
     ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
 
     report = _verb(verbs, "report", _report, "write PDF, HTML and JSON to out/", "audit report --paper letter")
-    report.add_argument("--paper", choices=("a4", "letter"), default="a4")
+    report.add_argument("--paper", choices=("a4", "letter"), default="a4", help="of the PDF (default a4)")
     report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
 
     show = _verb(verbs, "show", _show, "print one of the store's tables", "audit show job --json --limit 0")
-    show.add_argument("table", choices=TABLES)
-    show.add_argument("--json", action="store_true")
+    show.add_argument("table", choices=TABLES, help="which; allocation and usage are worked out from the others")
+    show.add_argument("--json", action="store_true", help="as a JSON array of objects")
     show.add_argument("--limit", type=int, default=50, help="rows at most; 0 for all (default 50)")
 
     demo = _verb(
@@ -117,11 +119,11 @@ def _parser() -> argparse.ArgumentParser:
         "the whole chain on a generated cluster month",
         "audit demo /tmp/demo --jobs 5000 --gpus 50",
     )
-    demo.add_argument("folder", metavar="DIR", type=Path)
-    demo.add_argument("--jobs", type=_count, default=20_000)
-    demo.add_argument("--gpus", type=_count, default=100)
-    demo.add_argument("--days", type=_count, default=30)
-    demo.add_argument("--seed", type=int, default=1)
+    demo.add_argument("folder", metavar="DIR", type=Path, help="the folder to make")
+    demo.add_argument("--jobs", type=_count, default=20_000, help="jobs to submit (default 20,000)")
+    demo.add_argument("--gpus", type=_count, default=100, help="GPUs of the cluster (default 100)")
+    demo.add_argument("--days", type=_count, default=30, help="length of the window (default 30)")
+    demo.add_argument("--seed", type=int, default=1, help="another seed, another month (default 1)")
     demo.add_argument(
         "--sampling",
         type=int,
@@ -174,7 +176,7 @@ def _init(arguments: argparse.Namespace) -> ExitCode:
         partitions=tuple(arguments.partition),
     )
     workspace = create_workspace(arguments.folder, text)
-    print(f"{workspace.root}/audit.toml is made; next: cd {workspace.root} && audit ingest FILE…")
+    print(f"{workspace.root}/audit.toml is made; next: audit ingest --dir {workspace.root} FILE…")
     return ExitCode.DONE
 
 
@@ -211,16 +213,17 @@ def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") 
     def watch(name: str, records: int) -> None:
         progress.show(f"{len(results)} files done; {name}: {records:,} records")
 
-    for result in ingest(workspace, files, options=options, say=say, watch=watch):
+    def aside(line: str) -> None:
+        progress.done()
+        say(line)
+
+    for result in ingest(workspace, files, options=options, say=aside, watch=watch):
         results.append(result)
         if result.error:
-            progress.done()
-            say(f"audit: {result.error}")
+            aside(f"audit: {result.error}")
         elif result.other_cluster and not result.attempts + result.steps + result.node_states:
-            say(
-                f"audit: {result.name}: holds no row of {workspace.config.cluster}, only of {result.other_name}: "
-                "is cluster in audit.toml right?"
-            )
+            other = f"only of {result.other_name}: is cluster in audit.toml right?"
+            aside(f"audit: {result.name}: holds no row of {workspace.config.cluster}, {other}")
     progress.done()
     return results
 
@@ -263,6 +266,9 @@ def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = Fals
         print(text_summary(report))
         for path in paths:
             print(path)
+    for key in ("window.from", "hours.held"):
+        if key in report["reasons"]:
+            say(f"audit: {report['reasons'][key]}")
     if not report["coverage"]["headline_allowed"]:
         say(f"audit: no headline: {report['coverage']['reason']}")
     return ExitCode.DONE
@@ -278,14 +284,17 @@ def _show(arguments: argparse.Namespace) -> ExitCode:
     with open_current(workspace, say) as store:
         if arguments.table in ("allocation", "usage"):
             create_use_views(store.connection, workspace)
-        limit = f" LIMIT {arguments.limit}" if arguments.limit > 0 else ""
+        limit = f" LIMIT {arguments.limit + 1}" if arguments.limit > 0 else ""
         cursor = store.connection.execute(f"SELECT * FROM {arguments.table} ORDER BY ALL{limit}")
         names = [column[0] for column in cursor.description]
         rows = cursor.fetchall()
+    more = 0 < arguments.limit < len(rows)
+    rows = rows[: arguments.limit] if more else rows
     if arguments.json:
         print_json_rows(names, rows)
     else:
         print_table([dict(zip(names, row, strict=True)) for row in rows])
+        say("times are UTC" + (f"; the first {arguments.limit} rows: --limit 0 shows all" if more else ""))
     return ExitCode.DONE
 
 

@@ -1,6 +1,7 @@
 """What the command line prints: plain tables, JSON, progress on standard error where it is a terminal."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -8,7 +9,9 @@ from typing import Any, TextIO
 
 from audit.reporting.hostile import visible
 
-_WIDEST = 40
+_WIDEST = 40  # characters of a cell in a table of many columns
+_WIDEST_OF_FEW = 160
+_FEW_COLUMNS = 6
 
 
 def print_json(value: Any, *, out: TextIO | None = None) -> None:
@@ -34,10 +37,12 @@ def print_json_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """Columns aligned, numbers to the right, `–` for NULL; nothing a name holds can move the cursor."""
     if not rows:
+        print("no rows")
         return
     names = list(rows[0])
     numeric = {n for n in names if all(isinstance(r[n], int | float) or r[n] is None for r in rows)}
-    cells = [[_cell(row[name]) for name in names] for row in rows]
+    widest = _WIDEST_OF_FEW if len(names) <= _FEW_COLUMNS else _WIDEST
+    cells = [[_cell(row[name], widest) for name in names] for row in rows]
     widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
     for line in [names, *cells]:
         parts = [
@@ -47,14 +52,14 @@ def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
         print("  ".join(parts).rstrip())
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, widest: int) -> str:
     if value is None:
         return "–"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
-        return f"{value:,.6g}"
-    return visible(str(value), _WIDEST)
+        return f"{value:.10g}"
+    return visible(str(value), widest)
 
 
 def say(line: str) -> None:
@@ -66,7 +71,7 @@ class Progress:
     """One line on standard error that is rewritten; silent where that is no terminal."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def show(self, text: str) -> None:
         """Replaces the line."""

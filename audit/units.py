@@ -254,6 +254,14 @@ def array_tasks(text: str) -> int | None:
     return total
 
 
+def is_host_list(text: str) -> bool:
+    """Whether a text that a person wrote is a host list that names at least one node: no wildcard, brackets closed."""
+    item = r"[\w.\-]*(?:\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\][\w.\-]*)*"
+    ranges = re.findall(r"(\d+)-(\d+)(?=[,\]])", text)
+    ordered = all(int(first) <= int(last) for first, last in ranges)
+    return bool(re.fullmatch(rf"{item}(?:,{item})*", text)) and ordered and bool(hosts(text)) and "" not in hosts(text)
+
+
 def hosts(text: str | None) -> tuple[str, ...]:
     """The nodes of a host list such as `d13n[03,05,07-08],login`; none for `None assigned`, `(null)` or nonsense."""
     if not text or text in ("None assigned", "(null)", "None", "Unknown"):

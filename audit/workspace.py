@@ -101,6 +101,14 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _hosts(value: Any) -> str:
+    from audit.units import is_host_list
+
+    if not is_host_list(_text(value).strip()):
+        raise _Wrong('expects a host list without wildcards, e.g. "n[001-016,020],login"')
+    return str(value).strip()
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _Wrong("expects true or false")
@@ -168,8 +176,8 @@ def _moment(value: Any) -> datetime | date:
 _KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "": {"cluster": _text, "timezone": _timezone, "generated_sample": _flag},
     "window": {"from": _moment, "to": _moment},
-    "slice": {"nodes": _text, "partitions": _texts},
-    "nodes": {"names": _text, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
+    "slice": {"nodes": _hosts, "partitions": _texts},
+    "nodes": {"names": _hosts, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
     "prices": {
         "book": _book,
         "accelerators": _names,
@@ -229,7 +237,8 @@ def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
             if table == "" and key in _KEYS:
                 continue
             if key not in _KEYS[table]:
-                raise fail(table, key, f"is not a key of ours; known: {', '.join(sorted(_KEYS[table]))}; remove it")
+                known = sorted({*_KEYS[table], *([t for t in _KEYS if t] if table == "" else [])})
+                raise fail(table, key, f"is not a key of ours; known: {', '.join(known)}; mend its name or remove it")
             try:
                 parsed[key] = _KEYS[table][key](value)
             except _Wrong as wrong:
@@ -248,13 +257,17 @@ def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
     sizes = raw.get("nodes", [])
     if not isinstance(sizes, list):
         raise fail("", "nodes", "is a list of tables; write [[nodes]]")
+    stated = [_node_size(section("nodes", size), fail) for size in sizes]
+    twice = _named_twice(stated)
+    if twice:
+        raise fail("nodes", "names", f"gives {twice} a size twice; name each node once")
     return Config(
         **top,
         window_from=bounds.get("from"),
         window_to=bounds.get("to"),
         slice_nodes=area.get("nodes", ""),
         slice_partitions=area.get("partitions", ()),
-        node_sizes=tuple(_node_size(section("nodes", size), fail) for size in sizes),
+        node_sizes=tuple(stated),
         prices=Prices(
             book=prices.get("book", "list"),
             accelerators=prices.get("accelerators", {}),
@@ -273,6 +286,18 @@ def _node_size(size: dict[str, Any], fail: Callable[[str, str, str], UsageError]
     if "names" not in size:
         raise fail("nodes", "names", 'is missing: every [[nodes]] says which, e.g. names = "n[01-16]"')
     return NodeSize(size["names"], size.get("cores"), size.get("mem_gib"), size.get("gpus"), size.get("gpu_type"))
+
+
+def _named_twice(sizes: list[NodeSize]) -> str | None:
+    from audit.units import hosts
+
+    seen: set[str] = set()
+    for size in sizes:
+        for node in hosts(size.names):
+            if node in seen:
+                return node
+            seen.add(node)
+    return None
 
 
 def _line_of(text: str, table: str, key: str) -> int | None:
@@ -356,8 +381,12 @@ def check_free(root: Path) -> None:
 def create_workspace(root: Path, text: str) -> Workspace:
     """Makes the folder with `text` as its `audit.toml`; refuses to touch one that is there."""
     path = root / CONFIG_NAME
-    config = parse_config(text, where="audit init")
     check_free(root)
+    try:
+        config = parse_config(text)
+    except UsageError as error:
+        error.where = "audit init"  # the file is not there yet: a line of it would tell nothing
+        raise
     try:
         (root / "evidence").mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:

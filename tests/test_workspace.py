@@ -46,6 +46,11 @@ def test_what_is_stated_is_what_holds() -> None:
         ),
         (BASE + "[prices]\nbook = 'mine'\n", 'audit.toml:4: prices.book knows "list"'),
         (BASE + "nodes = 3\n", "audit.toml:3: nodes is a list of tables"),
+        (BASE + "node = 3\n", "audit.toml:3: node is not a key of ours; known: cluster, generated_sample, nodes, "),
+        (BASE + "[slice]\nnodes = 'n*'\n", "audit.toml:4: slice.nodes expects a host list without wildcards"),
+        (BASE + "[slice]\nnodes = 'n[01-20'\n", "audit.toml:4: slice.nodes expects a host list"),
+        (BASE + "[[nodes]]\nnames = 'n[20-01]'\n", "audit.toml:4: nodes.names expects a host list"),
+        (BASE + "[[nodes]]\nnames = 'n[1-3]'\n[[nodes]]\nnames = 'n2'\n", "nodes.names gives n2 a size twice"),
         (BASE + "a = = 2\n", "audit.toml: is not TOML"),
     ],
 )
@@ -59,10 +64,9 @@ def test_every_error_names_key_line_and_remedy(text: str, says: str) -> None:
 
 @pytest.mark.parametrize("name", ["alpha", 'a"b', "a\\b", "line\nfeed", "é\u202e", "]\n[policy]\ncoverage_floor = 0"])
 def test_a_name_cannot_write_another_key(tmp_path: Path, name: str) -> None:
-    text = config_text(cluster=name, timezone="UTC", nodes=name, partitions=(name,))
-    create_workspace(tmp_path / "a", text)
+    create_workspace(tmp_path / "a", config_text(cluster=name, timezone="UTC", partitions=(name,)))
     config = find_workspace(tmp_path / "a").config
-    assert (config.cluster, config.slice_nodes, config.slice_partitions) == (name, name, (name,))
+    assert (config.cluster, config.slice_partitions) == (name, (name,))
     assert config.policy.coverage_floor == 0.8
 
 

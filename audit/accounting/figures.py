@@ -10,12 +10,13 @@ from typing import Any
 import duckdb
 
 from audit import __version__
-from audit.accounting.reasons import reasons_for
+from audit.accounting.reasons import LeftOut, reasons_for
 from audit.accounting.views import CostMode, PricedResource, create_views
 from audit.workspace import Workspace
 
 MONTH_HOURS = 730
 MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
+INCOMPLETE_HOURS = 24  # a default window that reaches further before the first end is no basis for a month
 RESOURCES = {"core": "cores", "gpu": "gpus", "mem": "memory"}
 
 Row = dict[str, Any]
@@ -31,7 +32,8 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     config = workspace.config
     totals = _row(connection, "totals")
     nodes = _row(connection, "node_totals") if mode.mode == "node" else {}
-    window = _window(connection)
+    reach, over_size = _row(connection, "reach"), _row(connection, "over_size")
+    window = _window(connection, reach["complete_from_s"])
     measured = _measured(connection)
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
     gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()
@@ -48,7 +50,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "jobs": totals["jobs"],
         "coverage": coverage,
         "hours": _hours(totals, nodes),
-        "cost": _cost(mode, totals, nodes, window["hours"]),
+        "cost": _cost(mode, totals, nodes, _month_factor(window)),
         "prices": [_price(p, mode) for p in mode.prices],
         "lost": _rows(connection, "lost"),
         "by_partition": _rows(connection, "by_partition"),
@@ -64,7 +66,13 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
             for r in _rows(connection, "evidence")
         ],
     }
-    report["reasons"] = reasons_for(report, mode, totals["unplaced_attempts"])
+    left_out = LeftOut(
+        unplaced=totals["unplaced_attempts"],
+        over_size=over_size["attempts"],
+        over_size_node=over_size["node"],
+        held_nothing=reach["idle_attempts"],
+    )
+    report["reasons"] = reasons_for(report, mode, left_out)
     return {key: _steady(value) for key, value in report.items()}
 
 
@@ -90,7 +98,13 @@ def _hours(totals: Row, nodes: Row) -> Row:
     return {"installed": installed, "capacity": capacity, "down": down, "held": held}
 
 
-def _cost(mode: CostMode, totals: Row, nodes: Row, window_hours: float) -> Row:
+def _month_factor(window: Row) -> float | None:
+    """What a window's dollars are multiplied by for a month; None where it says too little of one."""
+    whole = not (window["is_default"] and window["incomplete_hours"] > INCOMPLETE_HOURS)
+    return MONTH_HOURS / window["hours"] if whole and window["hours"] >= MONTH_FROM_HOURS else None
+
+
+def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:
     installed, down = nodes.get("installed_usd"), nodes.get("down_usd")
     capacity = _less(installed, down)
     usd = {
@@ -102,9 +116,14 @@ def _cost(mode: CostMode, totals: Row, nodes: Row, window_hours: float) -> Row:
         "lost_usd": totals["lost_usd"],
         "not_measured_usd": totals["not_measured_usd"],
     }
-    factor = MONTH_HOURS / window_hours if window_hours >= MONTH_FROM_HOURS else None
     months = {f"{k}_per_month": None if v is None or factor is None else v * factor for k, v in usd.items()}
-    return {"mode": mode.mode, "basis": "list", "currency": "USD", **usd, **months}
+    return {"mode": mode.mode, "basis": _basis(mode), "currency": "USD", **usd, **months}
+
+
+def _basis(mode: CostMode) -> str:
+    """`list` or `contract` (all prices are audit.toml's); `mixed` where it states some of them."""
+    own = [price.rate.source.startswith("audit.toml") for price in mode.prices]
+    return "contract" if all(own) else "mixed" if any(own) else "list"
 
 
 def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
@@ -165,7 +184,8 @@ def _price(price: PricedResource, mode: CostMode) -> Row:
     }
 
 
-def _window(connection: duckdb.DuckDBPyConnection) -> Row:
+def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None) -> Row:
+    """The window; incomplete_hours of it lie before the first end, where attempts that ended then are not seen."""
     query = "SELECT epoch(from_time), epoch(to_time), is_default FROM window_bounds"
     from_s, to_s, is_default = connection.execute(query).fetchall()[0]
     return {
@@ -173,6 +193,8 @@ def _window(connection: duckdb.DuckDBPyConnection) -> Row:
         "to": _iso_s(to_s),
         "hours": (to_s - from_s) / 3600,
         "is_default": is_default,
+        "complete_from": None if complete_from_s is None else _iso_s(complete_from_s),
+        "incomplete_hours": max(0.0, min(complete_from_s or from_s, to_s) - from_s) / 3600,
     }
 
 

@@ -1,5 +1,6 @@
 """Why a figure is missing, or leaves something out: one sentence for each, by the figure's dotted key."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from audit.accounting.views import CostMode
@@ -19,25 +20,52 @@ _NODE_FIGURES = (
 _DOWN_FIGURES = ("hours.down", "hours.capacity", "cost.down_usd", "cost.capacity_usd", "cost.idle_usd")
 
 
-def reasons_for(report: dict[str, Any], mode: CostMode, unplaced_attempts: int) -> dict[str, str]:
+@dataclass(frozen=True)
+class LeftOut:
+    """How many attempts a figure leaves out in part: without a node list, beyond a node's size, held for 0 s."""
+
+    unplaced: int
+    over_size: int
+    over_size_node: str | None
+    held_nothing: int
+
+
+def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> dict[str, str]:
     """The reason of every NULL of `report` that a reader could ask about, and of what a figure leaves out."""
     reasons: dict[str, str] = {}
     if mode.mode == "unbundled":
-        sentence = f"{mode.reason}: give `scontrol show node` output or [[nodes]] in audit.toml"
+        sentence = f"{mode.reason}: give the output of scontrol show node, or [[nodes]] in audit.toml"
         reasons |= dict.fromkeys(_NODE_FIGURES, sentence)
         reasons["cost.mode"] = f"what was held is priced by resource, since {mode.reason}"
     elif report["cost"]["down_usd"] is None:
         sentence = "no node states in the evidence: down and idle cannot be told apart"
         reasons |= dict.fromkeys(_DOWN_FIGURES, sentence)
-    if mode.mode == "node" and unplaced_attempts:
+    if mode.mode == "node" and left_out.unplaced:
         reasons["cost.held_usd"] = (
-            f"attempts without a node list: {unplaced_attempts}; their hours are counted, their cost is not"
+            f"attempts without a node list: {left_out.unplaced}; their hours are counted, their cost is not"
         )
+    if left_out.over_size:
+        reasons["hours.held"] = (
+            f"attempts that held more than the size known of their nodes (such as {left_out.over_size_node}): "
+            f"{left_out.over_size}; what is beyond it is left out of hours and cost: check the node sizes"
+        )
+    if left_out.held_nothing:
+        reasons["attempts"] = f"attempts that never ran, or for 0 seconds, held nothing: {left_out.held_nothing}"
     for resource, hours in report["hours"]["held"].items():
         if hours is None:
             reasons[f"hours.held.{resource}"] = "no allocation in the accounting states it"
-    if report["window"]["hours"] < 168:
-        reasons["cost.held_usd_per_month"] = "a window of less than 7 days says too little of a month"
+    window = report["window"]
+    if window["is_default"] and window["incomplete_hours"] > 24:
+        reasons["window.from"] = (
+            f"before {window['complete_from']}, when the first attempt ended, the accounting holds only attempts "
+            f"that ended later; set from = {window['complete_from']} under [window] in audit.toml"
+        )
+    if report["cost"]["held_usd_per_month"] is None:
+        reasons["cost.held_usd_per_month"] = (
+            "the window begins before the accounting is complete"
+            if "window.from" in reasons
+            else "a window of less than 7 days says too little of a month"
+        )
     reasons |= _unmeasured(report)
     if report["data_gaps"]:
         days = len(report["data_gaps"])

@@ -162,9 +162,17 @@ def _require_held(connection: duckdb.DuckDBPyConnection) -> None:
     held = connection.execute("SELECT count(*) FROM held_allocation").fetchone()
     if held and held[0]:
         return
-    window, evidence = connection.execute(_query("evidence_span")).fetchall()[0]
+    window, evidence, foreign, slice_nodes = connection.execute(_query("evidence_span")).fetchall()[0]
     if evidence is None:
-        raise NoReportError("the evidence holds no attempt that started", remedy="give accounting to `audit ingest`")
+        hint = f"{foreign} rows are of other clusters: is cluster in audit.toml right?" if foreign else ""
+        raise NoReportError(
+            "the evidence holds no attempt that started", remedy=hint or "give accounting to `audit ingest`"
+        )
+    if not slice_nodes:
+        raise NoReportError(
+            "no node of the slice is in any inventory or held anything",
+            remedy="check nodes and partitions under [slice] in audit.toml",
+        )
     raise NoReportError(
         f"no attempt held anything of the slice in the window {window} (UTC)",
         remedy=f"the evidence spans {evidence} (UTC): set [window] or [slice] in audit.toml",

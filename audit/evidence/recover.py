@@ -104,7 +104,9 @@ class Recovery:
         tokens = text.split(self._delimiter)[: self._lead]
         said = dict(zip(self._names, tokens, strict=False))
         plain = re.fullmatch(r"\d+(\..+)?", said.get("jobid", ""))
-        if plain and "jobidraw" in said and said["jobidraw"] != said["jobid"]:
+        raw = said.get("jobidraw")
+        cut = raw is not None and self._names[len(tokens) - 1] == "jobidraw"  # the line may end inside it
+        if plain and raw is not None and not (raw == said["jobid"] or (cut and said["jobid"].startswith(raw))):
             return False  # of an id that is no array's or het job's, the raw id is the same
         return len(tokens) >= min(2, self._lead) and all(
             shape is None or shape.fullmatch(token) for shape, token in zip(self._shapes, tokens, strict=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from audit import units
-from audit.evidence.interface import JOB_SCHEMA, REJECT_SCHEMA, STEP_SCHEMA, Batch, Context, Schema
+from audit.evidence.interface import JOB_SCHEMA, REJECT_SCHEMA, STEP_SCHEMA, Batch, Context, EvidenceError, Schema
 from audit.evidence.jobstats import gpu_rows
 from audit.evidence.sacct_fields import READ_FIELDS, SHAPES
 from audit.evidence.times import moments, settle
@@ -26,6 +26,7 @@ OPEN_STATES = (
     "SIGNALING",
     "STAGE_OUT",
 )
+_FEW = 20  # records whose times do not fit may be a site's own oddity
 _ID = r"^(\d+)(?:_(\d+)|_\[([^\]]*)\]|\+(\d+))?(?:\.(.+))?$"
 
 
@@ -49,6 +50,7 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
         other = str(raw.filter(~mine)["cluster"][0])
         raw = raw.filter(mine)
     rows, rejects = _common(raw, context)
+    _check_elapsed(rows)
     jobs, steps = rows.filter(~pl.col("is_step")), rows.filter(pl.col("is_step"))
     batch: dict[str, pl.DataFrame] = {"reject_record": rejects}
     attached = _attached(rows, carry)
@@ -142,6 +144,19 @@ def _timed(rows: pl.DataFrame, context: Context) -> pl.DataFrame:
         .then(None)
         .otherwise("end_time"),
     )
+
+
+def _check_elapsed(rows: pl.DataFrame) -> None:
+    """EvidenceError where most records' elapsed time is not the time from start to end: columns are misnamed."""
+    took = (pl.col("end_time") - pl.col("start_time")).dt.total_seconds().cast(pl.Float64)
+    over = took - pl.col("elapsed_s")
+    known = rows.filter(~pl.col("is_step") & (took > 0) & (pl.col("elapsed_s") > 0))
+    odd = known.filter((over < -2) | (over > pl.col("suspended_s").fill_null(0) + 2)).height
+    if odd > _FEW and odd * 2 > known.height:
+        raise EvidenceError(
+            f"its elapsed times are not those from start to end ({odd} of {known.height} records)",
+            remedy="its columns are not what they are called: check --columns, or the header",
+        )
 
 
 def _reason() -> pl.Expr:

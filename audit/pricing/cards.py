@@ -33,7 +33,7 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
     if len(names) > 1:
         raise NoReportError(
             f"GRES type {quote(plain)} fits {' and '.join(names)} in the price book",
-            remedy=f"say which in audit.toml: [prices.accelerators] {quote(plain)} = {quote(names[-1])}",
+            remedy=f"under [prices.accelerators] in audit.toml write {quote(plain)} = {quote(names[-1])}",
         )
     return max(fitting, key=lambda c: c.instances)
 

@@ -79,7 +79,7 @@ def gpu_rate(gres: str, prices: Prices, book: PriceBook) -> tuple[str, Rate]:
         if card is None or rate is None:
             raise NoReportError(
                 f"GPUs of type {quote(name or 'not named')} have no price",
-                remedy="add gpu_hour_usd = … under [prices.unbundled] of audit.toml",
+                remedy="under [prices.unbundled] in audit.toml write gpu_hour_usd = its dollars an hour",
             )
         labels.append(card.label)
         rates.append(_times(rate, number / sum(counts.values())))
@@ -121,5 +121,5 @@ def _sum(rates: list[Rate]) -> Rate:
 def _no_price(name: str) -> NoReportError:
     return NoReportError(
         f"node class {quote(name)} has no price",
-        remedy=f"add [prices.usd_per_node_hour] {quote(name)} = … to audit.toml",
+        remedy=f"under [prices.usd_per_node_hour] in audit.toml write {quote(name)} = its dollars an hour",
     )

@@ -26,7 +26,8 @@ def period(report: Mapping[str, Any]) -> Period:
     if zone is None:
         return Period(None, utc, _days(start, end), window["hours"])
     here, there = start.astimezone(zone), end.astimezone(zone)
-    local = f"{_moment(here)} to {_moment(there, closing=True)} {there.year}, {zone.key}"
+    year = "" if here.year == there.year else f" {here.year}"
+    local = f"{_moment(here)}{year} to {_moment(there, closing=True)} {there.year}, {zone.key}"
     return Period(local, utc, _days(here, there), window["hours"])
 
 

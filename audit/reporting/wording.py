@@ -13,7 +13,12 @@ from audit.reporting.numerals import count_of, dollars_prose, percent, whole
 Report: TypeAlias = Mapping[str, Any]
 
 NOT_MEASURED = "not measured"
-_BASIS = {"list": "list price", "contract": "contract price", "owned": "cost of ownership"}
+_BASIS = {
+    "list": "list price",
+    "contract": "your own price",
+    "mixed": "list price or your own",
+    "owned": "cost of ownership",
+}
 _RESOURCE = {"memory": ("Memory", "mem"), "cores": ("CPU cores", "core"), "gpus": ("GPUs", "gpu")}
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,10 @@ def ingest(
     where nothing can go on.
     """
     options = options or Options()
+    taken = _reread(workspace, files, options)
+    if taken:
+        say(f"{', '.join(taken)}: read anew with the columns given now; rebuilding {workspace.database.name}")
+        remove(workspace)
     with _writable(workspace, say) as store, _disk(workspace):
         for stray in workspace.evidence.glob(f"{_INCOMING}*"):
             stray.unlink()
@@ -96,6 +100,23 @@ def ingest(
             yield taker.take_from_outside(path, options)
         settle(store.connection)
         create_views(store.connection, workspace)
+
+
+def _reread(workspace: Workspace, files: Sequence[str], options: Options) -> list[str]:
+    """The names of files that were taken before with other columns or another delimiter; the manifest is set right."""
+    if not options.columns and not options.delimiter:
+        return []
+    entries = manifest.load(workspace.evidence)
+    given = {_sha256(path) for path in _listed(files) if path.is_file()}
+    changed = {
+        name: replace(entry, columns=options.columns, delimiter=options.delimiter)
+        for name, entry in entries.items()
+        if entry.sha256 in given and (entry.columns, entry.delimiter) != (options.columns, options.delimiter)
+    }
+    if changed:
+        with open_store(workspace, write=True):  # nobody else may be at it
+            manifest.save(workspace.evidence, entries | changed)
+    return sorted(changed)
 
 
 @contextmanager
@@ -261,6 +282,7 @@ class _Taker:
             connection.commit()
         except EvidenceError as error:
             connection.rollback()
+            error.where = error.where or shown
             return FileResult(Path(shown).name, error=str(error).replace(str(path), shown))
         self.known.add(digest)
         return FileResult(

@@ -62,6 +62,26 @@ def test_evidence_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert ["was changed" in r.error for r in ingest(space, [])] == [True]
 
 
+def test_a_dump_taken_with_wrong_columns_is_read_anew_with_the_right_ones(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    columns = tuple(name.lower() for name in FIELDS)
+    wrong = tuple({"user": "account", "account": "user"}.get(name, name) for name in columns)
+    text = dump(job("900"), header=False)
+    for named in (wrong, columns):
+        take(space, text, options=Options(columns=named))
+    assert rows(space, "job", "user_name", "account") == [{"user_name": "u1", "account": "a1"}]
+    assert len(list(manifest.files(space.evidence))) == 1
+
+
+def test_columns_that_are_not_what_they_are_called_are_refused(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    swapped = {"submit": "start", "start": "submit"}
+    columns = tuple(swapped.get(name.lower(), name.lower()) for name in FIELDS)
+    text = dump(*(job(str(i)) for i in range(1, 40)), header=False)
+    (result,) = take(space, text, options=Options(columns=columns))
+    assert "39 of 39 records" in result.error
+
+
 def test_evidence_that_is_gone_is_named(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     take(space, MANY)
