@@ -1,11 +1,11 @@
 """The commands that give the evidence at a site: bounded per day, epoch times, a delimiter no name holds."""
 
+# A free text never stands last or beside another: where a name holds line feeds, what follows tells its end.
 # Every attempt, and no free text but the job's name (and jobstats' summary): submit lines can hold secrets.
 SITE_FIELDS = """
-    JobID JobIDRaw Cluster DBIndex User Account Partition QOS Submit Eligible Start End ElapsedRaw Suspended
-    State ExitCode DerivedExitCode TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES
-    NodeList TotalCPU MaxRSS AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot AdminComment
-    JobName
+    JobID JobIDRaw Cluster DBIndex User Account Partition QOS JobName Submit Eligible Start End ElapsedRaw Suspended
+    State TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES AdminComment NodeList TotalCPU MaxRSS
+    AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot DerivedExitCode ExitCode
 """.split()
 
 

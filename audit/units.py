@@ -11,10 +11,11 @@ from itertools import product
 import polars as pl
 
 _NO_LIMIT_S = 3.2e9  # a century; Slurm prints more only as garbage (AveCPU of a 26.05 .extern)
+_UNSET = [2.0**32 - 2, 2.0**32 - 1]  # the same in 32 bits
 _NO_SIZE = 2.0**63  # 2^64-1, 2^64-2 and their like mean infinite and unset
 _PER_CPU_FLAG = 2**31  # MEM_PER_CPU of older Slurm, left in ReqMem's megabytes
 _PER_CPU_FLAG_64 = 2**63  # MEM_PER_CPU of newer Slurm
-_MAX_HOSTS = 100_000
+_MAX_HOSTS = 20_000  # of one list: no cluster has more, and a hostile list must not fill the memory
 _UNITS = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50, "E": 2.0**60}
 _SAMPLE = 1000  # values of a column that show whether they repeat
 
@@ -34,7 +35,7 @@ def by_value(text: pl.Series, read: Callable[[pl.Series], pl.Series]) -> pl.Seri
 def number(text: pl.Series) -> pl.Series:
     """A plain decimal number; NULL where it is none, negative, or one of Slurm's "unset" and "infinite"."""
     value = text.cast(pl.Float64, strict=False)
-    ok = (value >= 0) & (value < _NO_SIZE) & ~value.is_in([4294967294.0, 4294967295.0])
+    ok = (value >= 0) & (value < _NO_SIZE) & ~value.is_in(_UNSET)
     return _keep(value, ok)
 
 
@@ -47,8 +48,10 @@ def _mem_bytes(text: pl.Series) -> pl.Series:
     factor = _factor(text.str.slice(-1))
     digits = pl.when(pl.col("factor") > 1).then(pl.col("text").str.head(-1)).otherwise("text")
     size = digits.cast(pl.Float64, strict=False) * pl.col("factor")
-    kept = pl.when((pl.col("size") >= 0) & (pl.col("size") < _NO_SIZE)).then("size")
-    frame = pl.DataFrame({"text": text, "factor": factor}).select(size=size)
+    told = (pl.col("size") >= 0) & (pl.col("size") < _NO_SIZE)
+    unset = (pl.col("size") / pl.col("factor")).is_in(_UNSET)
+    kept = pl.when(told & ~unset).then("size")
+    frame = pl.DataFrame({"text": text, "factor": factor}).select("factor", size=size)
     return frame.select(kept.round().cast(pl.Int64).alias("bytes"))["bytes"]
 
 
@@ -69,7 +72,7 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     """
     parts = (
         pl.DataFrame({"text": text.str.strip_chars(), "nodes": nodes, "cores": cores})
-        .with_columns(pl.col("text").str.extract_groups(r"^(\d+(?:\.\d*)?)([KMGTP]?)([nc]?)[a-z]*$").alias("part"))
+        .with_columns(pl.col("text").str.extract_groups(r"^(\d+(?:\.\d*)?)([KMGTPkmgtp]?)([nc]?)[a-z]*$").alias("part"))
         .with_columns(
             digits=pl.col("part").struct.field("1"),
             unit=pl.col("part").struct.field("2"),
@@ -79,7 +82,9 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     whole = parts["digits"].cast(pl.UInt64, strict=False)
     wide = ((whole >= _PER_CPU_FLAG_64) & (whole < 2**64 - 2**20)).fill_null(False)
     size = parts["digits"].cast(pl.Float64, strict=False) * _factor(parts["unit"])
-    narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & parts["unit"].is_in(["K", "M", "G"])).fill_null(False)
+    narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & parts["unit"].str.to_uppercase().is_in(["K", "M", "G"])).fill_null(
+        False
+    )
     frame = parts.select(
         "per",
         "nodes",
@@ -93,7 +98,8 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     one = pl.when("wide").then("low").when("narrow").then(pl.col("size") - _PER_CPU_FLAG * 2.0**20).otherwise("size")
     many = pl.when(per_core).then("cores").when(pl.col("per") == "n").then("nodes").otherwise(1.0)
     total = frame.select((one * many).alias("total"))["total"]
-    return _keep(total, (total > 0) & (total < _NO_SIZE)).round().cast(pl.Int64)
+    unset = parts["digits"].cast(pl.Float64, strict=False).is_in(_UNSET)
+    return _keep(total, (total > 0) & (total < _NO_SIZE) & ~unset).round().cast(pl.Int64)
 
 
 def duration_s(text: pl.Series) -> pl.Series:
@@ -108,10 +114,16 @@ def _duration_s(text: pl.Series) -> pl.Series:
     plain = text.cast(pl.Float64, strict=False)
     if plain.null_count() == text.null_count():
         return _keep(plain, (plain >= 0) & (plain < _NO_LIMIT_S))
-    parts = text.str.extract_groups(r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$").struct
-    days, hours, minutes, seconds = (parts.field(str(i)).cast(pl.Float64, strict=False) for i in range(1, 5))
-    value = days.fill_null(0) * 86400 + hours.fill_null(0) * 3600 + minutes * 60 + seconds
-    value = pl.select(pl.coalesce(value, plain)).to_series()
+    shape = r"^(?:(\d+)-)?(?:(\d+):)?(\d+)(?::(\d+(?:\.\d+)?))?$"
+    parts = text.str.extract_groups(shape).struct
+    days, first, second, third = (parts.field(str(i)).cast(pl.Float64, strict=False) for i in range(1, 5))
+    frame = pl.DataFrame({"d": days, "a": first, "b": second, "c": third, "plain": plain})
+    whole = pl.col("a").fill_null(0) * 3600 + pl.col("b") * 60 + pl.col("c")
+    hours = pl.when(pl.col("a").is_null()).then(pl.col("b") * 3600).otherwise(pl.col("a") * 3600 + pl.col("b") * 60)
+    minutes = pl.col("a") * 60 + pl.col("b")
+    short = pl.when(pl.col("d").is_null()).then(minutes).otherwise(hours)  # MM:SS; of a day's text, HH or HH:MM
+    clock = pl.when(pl.col("c").is_null()).then(short).otherwise(whole) + pl.col("d").fill_null(0) * 86400
+    value = frame.select(pl.coalesce("plain", clock)).to_series()
     return _keep(value, (value >= 0) & (value < _NO_LIMIT_S))
 
 
@@ -151,8 +163,9 @@ def _gres_of_tres(text: str) -> dict[str, float | str | None]:
     for item in filter(None, text.split(",")):
         name, _, value = item.removeprefix("gres/").rpartition("=")
         kind, _, card = name.partition(":")
-        count = float(value) if re.fullmatch(r"\d{1,9}(\.\d+)?", value) else 0.0
-        counts[kind, card] = max(counts.get((kind, card), 0.0), count)
+        if not re.fullmatch(r"\d{1,9}(\.\d+)?", value):
+            return {}  # unset, infinite or nonsense: how many is not known
+        counts[kind, card] = max(counts.get((kind, card), 0.0), float(value))
     return gres_summary(counts)
 
 
@@ -171,59 +184,34 @@ def gres_summary(counts: dict[tuple[str, str], float]) -> dict[str, float | str 
     return {"gpus": gpus, "shards": shards, "gres": ",".join(names)}
 
 
-# Memory of the cards that can be cut into MIG instances, GiB as NVIDIA names them.
-_MIG_CARDS = {
-    "a30": (24,),
-    "a100": (40, 80),
-    "h100": (80, 94, 96),
-    "h200": (141,),
-    "h20": (96, 141),
-    "b200": (180,),
+# NVIDIA's MIG profiles (g slices, GiB): the share of the card's memory where it is more than g sevenths. An
+# A30 has four slices, the others eight; 1g profiles come with one slice of memory or with two.
+_MIG_SHARES = {
+    **{(1, 6): 1 / 4, (2, 12): 1 / 2, (4, 24): 1.0},  # A30
+    **{(3, size): 1 / 2 for size in (20, 40, 47, 48, 71, 72, 90)},
+    **{(1, size): 1 / 4 for size in (20, 24, 35, 36, 45)},
 }
-# The first profile sizes of a card: one slice of its memory, GiB. An A30 has four, the others eight.
-_MIG_SLICES = {"a30": 4}
 
 
 def card_share(card: str) -> float:
     """What a GRES type is of a whole card: 1, or for a MIG instance (`a100_3g.20gb`) its share of one.
 
-    The larger of g-sevenths and memory share. Where the type does not tell which card it is, the smallest
-    card on which the profile exists is meant.
+    The larger of g-sevenths and memory share, by NVIDIA's profiles.
     """
-    match = re.search(r"(\d+)g\.(\d+)gb", card.lower())
+    match = re.search(r"(\d{1,2})g\.(\d{1,3})gb", card.lower())
     if match is None:
         return 1.0
     slices, size = int(match[1]), int(match[2])
-    model = next((m for m in _MIG_CARDS if m in card.lower()), None)
-    sizes = _MIG_CARDS[model] if model else tuple(sorted({s for many in _MIG_CARDS.values() for s in many}))
-    stated = re.search(r"(?:^|[-_.])(\d{2,3})gb?[-_.]", card.lower()[: match.start()])
-    if stated and int(stated[1]) in sizes:
-        sizes = (int(stated[1]),)
-    share = max((slices / 7, *(_mig_memory_share(slices, size, s, model) for s in sizes[:1])))
-    for total in sizes:
-        if _is_profile(slices, size, total, model):
-            share = max(slices / 7, _mig_memory_share(slices, size, total, model))
-            break
-    return min(1.0, share) if model != "a30" else min(1.0, size / 24)
-
-
-def _mig_memory_share(slices: int, size: int, total: int, model: str | None) -> float:
-    eighth = total / _MIG_SLICES.get(model or "", 8)
-    return min(1.0, round(size / eighth) / _MIG_SLICES.get(model or "", 8))
-
-
-def _is_profile(slices: int, size: int, total: int, model: str | None) -> bool:
-    """Whether `slices`g.`size`gb is the plain profile of a card: 1, 2, 4, 4 or 8 memory slices."""
-    parts = _MIG_SLICES.get(model or "", 8)
-    plain = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}.get(slices, slices)
-    return abs(size - total * plain / parts) <= max(2.0, total * plain / parts * 0.12)
+    return min(1.0, max(slices / 7, _MIG_SHARES.get((slices, size), 0.0)))
 
 
 def node_gres(text: str | None) -> dict[str, float | str | None]:
     """A node's `Gres` such as `gpu:a100:4(S:0-1),shard:a100:16(S:0)`; nothing where there is none."""
     counts: dict[tuple[str, str], float] = {}
-    for item in re.split(r",(?![^(]*\))", text or ""):
-        match = re.fullmatch(r"(?:gres/)?(gpu|shard|mps)(?::([^:()=]+))?(?:[:=](\d+)(K?))?(?:\(.*\))?", item.strip())
+    for item in re.split(r",(?![^(]*\))", (text or "").replace(":no_consume", "")):
+        match = re.fullmatch(
+            r"(?:gres/)?(gpu|shard|mps)(?::([^:()=]+))?(?:[:=](\d{1,9})(K?))?(?:\(.*\))?", item.strip()
+        )
         if match is None:
             continue
         kind, card, count = match[1], match[2] or "", match[3]
@@ -244,7 +232,7 @@ def array_tasks(text: str) -> int | None:
     """How many pending tasks a folded array id such as `5-10%2` or `1,3,7-9` or `0-4:2` stands for."""
     total = 0
     for part in text.partition("%")[0].split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part.strip())
+        match = re.fullmatch(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", part.strip())
         if match is None:
             return None
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
@@ -283,7 +271,7 @@ def _axis(part: str) -> list[str]:
         return [part]
     values: list[str] = []
     for piece in part[1:-1].split(","):
-        match = re.fullmatch(r"(\d+)-(\d+)", piece)
+        match = re.fullmatch(r"(\d{1,12})-(\d{1,12})", piece)
         if match is None:
             values.append(piece)
             continue

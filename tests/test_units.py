@@ -25,6 +25,10 @@ GIB = 2**30
         ("18446744073709551614", 1, 1, None),
         ("2147486448Mn", 2, 12, 12 * 2800 * 2**20),  # bit 31 says per core, though the suffix says per node
         ("2147486448M", 2, 12, 12 * 2800 * 2**20),
+        ("8g", 1, 1, 8 * GIB),
+        ("1.5gc", 1, 4, 6 * GIB),
+        ("4294967294Mn", 1, 1, None),
+        ("4294967295M", 1, 1, None),
         ("9223372036854778608M", 1, 4, 4 * 2800 * 2**20),  # the same flag, 64 bits wide
     ],
 )
@@ -43,6 +47,7 @@ def test_what_was_asked_of_memory(text: str, nodes: int, cores: int, expected: i
         ("1.50T", 1649267441664),
         ("18446744073709551615", None),
         ("9223372036854775794", None),
+        ("4294967295M", None),
         ("1.5X", None),
         ("-5", None),
         (None, None),
@@ -63,6 +68,8 @@ def test_sizes(text: str | None, expected: int | None) -> None:
         ("00:00:00", 0),
         ("1-00:00:00.250", 86400.25),
         ("3600", 3600),
+        ("1-02:03", 93780),
+        ("2-05", 190800),
         ("UNLIMITED", None),
         ("Partition_Limit", None),
         ("Partition_limit", None),
@@ -87,6 +94,11 @@ def test_durations(text: str, expected: float | None) -> None:
         ("gres/gpu:a100_1g.5gb=7", 1, 0),
         ("gres/gpu:a30_1g.6gb=2", 0.5, 0),  # an A30 has four slices
         ("gres/gpu:h100_7g.80gb=1", 1, 0),
+        ("gres/gpu:1g.5gb=7", 1, 0),
+        ("gres/gpu:mig-1g.10gb+me=7", 1, 0),
+        ("gres/gpu:a100_1g.20gb=4", 1, 0),  # two of eight slices of an 80 GB card's memory
+        ("gres/gpu:1g.35gb=2,gres/gpu:2g.12gb=1", 1, 0),
+        ("gres/gpu=4294967294", None, None),
         ("gres/shard=4", 0, 4),
         ("gres/gpuutil=40,gres/gpumem=10G,gres/gpu=1", 1, 0),
         (None, None, None),
@@ -106,6 +118,7 @@ def test_gpus_in_whole_cards(tres: str | None, gpus: float | None, shards: float
         ("gpu:a100:4(S:0-1)", 4, 0, "gpu:a100=4"),
         ("gpu:a100:4(S:0,1),shard:a100:16(S:0,1)", 4, 16, "gpu:a100=4,shard:a100=16"),
         ("gpu:2", 2, 0, "gpu=2"),
+        ("gpu:a100:no_consume:4", 4, 0, "gpu:a100=4"),
         ("gpu:a100:2,gpu:v100:1", 3, 0, "gpu:a100=2,gpu:v100=1"),
         ("(null)", 0, 0, ""),
         (None, 0, 0, ""),
@@ -117,7 +130,15 @@ def test_gres_of_a_node(text: str | None, gpus: float, shards: float, gres: str)
 
 @pytest.mark.parametrize(
     ("text", "tasks"),
-    [("5-10%2", 6), ("1,3,7-9", 5), ("0-4:2", 3), ("7", 1), ("0-99,...", None), ("9-1", None)],
+    [
+        ("5-10%2", 6),
+        ("1,3,7-9", 5),
+        ("0-4:2", 3),
+        ("7", 1),
+        ("0-99,...", None),
+        ("9-1", None),
+        ("1-" + "9" * 5000, None),
+    ],
 )
 def test_pending_tasks_in_one_row(text: str, tasks: int | None) -> None:
     assert units.array_tasks(text) == tasks
@@ -134,6 +155,7 @@ def test_pending_tasks_in_one_row(text: str, tasks: int | None) -> None:
         ("None assigned", ()),
         ("(null)", ()),
         ("n[1-99999999999]", ()),  # no cluster: a hostile list must not fill the memory
+        ("n[" + "9" * 5000 + "-1]", ("n" + "9" * 5000 + "-1",)),
         (None, ()),
     ],
 )

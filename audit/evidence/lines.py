@@ -43,10 +43,30 @@ class Lines:
         whole = (np.diff(marks, prepend=0) == fields - 1) & (ends > starts)
         return cls(block, mark, delimiter, starts, ends, whole, first)
 
+    def text(self, index: int) -> str:
+        """One line's text, its delimiters as the file has them."""
+        return self.body[self.starts[index] : self.ends[index]].replace(self.mark, self.delimiter).decode()
+
     def line(self, index: int) -> Line:
         """One line for the exact path."""
-        text = self.body[self.starts[index] : self.ends[index]].replace(self.mark, self.delimiter)
-        return Line(self.first + index, text.decode(), bool(self.whole[index]))
+        return Line(self.first + index, self.text(index), bool(self.whole[index]))
+
+    def holding(self, word: bytes) -> list[int]:
+        """The lines that begin with `word` or hold it among their first fields' names."""
+        found, at = [], self.body.find(word)
+        while at >= 0:
+            index = int(np.searchsorted(self.ends, at))
+            found.append(index)
+            at = self.body.find(word, int(self.ends[index])) if index < self.ends.size else -1
+        return found
+
+    def split(self, index: int) -> tuple[bytes, bytes]:
+        """The block before a line and from it on, as the file has it."""
+        body = self.body.replace(self.mark, self.delimiter) if self.mark != self.delimiter else self.body
+        at = int(self.starts[index])
+        if self.mark != self.delimiter:
+            at += self.body[:at].count(self.mark) * (len(self.delimiter) - 1)
+        return body[:at], body[at:]
 
     def frame(self, names: list[str]) -> pl.DataFrame:
         """The whole lines as text by field (NULL where empty), with their numbers as `line`."""

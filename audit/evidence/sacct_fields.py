@@ -81,14 +81,13 @@ def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: s
     """
     line = first.split(b"\n", 1)[0].removeprefix(b"\xef\xbb\xbf").rstrip(b"\r")
     text = line.decode("utf-8", "replace")
-    found = _header(text, delimiter)
+    found = header(text, delimiter)
     if found:
-        mark, fields = found
-        return Layout(mark.encode(), _checked(fields, where), has_header=True)
+        return Layout(found.delimiter, _checked(found.fields, where), has_header=True)
     if columns:
         mark = delimiter or _delimiter_for(first, len(columns), where)
         return Layout(mark.encode(), _checked(tuple(c.lower() for c in columns), where), has_header=False)
-    if delimiter and _header(text, ""):
+    if delimiter and header(text):
         raise EvidenceError(
             f"its header is not separated by {delimiter!r}",
             where=where,
@@ -102,15 +101,17 @@ def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: s
     )
 
 
-def _header(text: str, delimiter: str) -> tuple[str, tuple[str, ...]] | None:
+def header(text: str, delimiter: str = "") -> Layout | None:
+    """The layout that a line states, if it is a header: `delimiter` where it is known, else what its first names show."""
     # A shell that does not know $'…' leaves the words: the delimiter is then those five characters.
     marks = [delimiter] if delimiter else [r"$\x1f", *re.findall(r"[^A-Za-z0-9]+", text)[:1]]
     for mark in marks:
         fields = tuple(name.strip().lower() for name in text.split(mark))
         if "jobid" in fields and sum(name in _KNOWN for name in fields) * 2 >= len(fields):
-            return mark, fields
-    fields = (text.strip().lower(),)
-    return (delimiter or "|", fields) if fields == ("jobid",) else None
+            return Layout(mark.encode(), fields, has_header=True)
+    if text.strip().lower() == "jobid":
+        return Layout((delimiter or "|").encode(), ("jobid",), has_header=True)
+    return None
 
 
 def _delimiter_for(first: bytes, count: int, where: str) -> str:

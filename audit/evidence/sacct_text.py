@@ -16,7 +16,7 @@ from audit.evidence.ahead import ahead
 from audit.evidence.interface import REJECT_SCHEMA, Batch, Context, EvidenceError
 from audit.evidence.lines import Lines
 from audit.evidence.recover import Line, Lost, Recovered, Recovery
-from audit.evidence.sacct_fields import FREE_TEXT, SHAPES, Layout, find_layout
+from audit.evidence.sacct_fields import FREE_TEXT, SHAPES, Layout, find_layout, header
 from audit.evidence.sacct_rows import Carry, canonical
 from audit.evidence.source import opened
 
@@ -32,7 +32,6 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     with opened(path) as stream:
         first = stream.read(1 << 16)
         layout = find_layout(first, context.columns, context.delimiter, str(path))
-        parser = _Parser(layout, str(path))
         line = 1
         held = first.removeprefix(b"\xef\xbb\xbf")
         if layout.has_header:
@@ -40,10 +39,35 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
                 held += more
             held, line = held.partition(b"\n")[2], 2
         carry = Carry()
-        for frame, lost in ahead(parser.frames(_blocks(stream, held), line)):
+        for frame, lost in ahead(_frames(_blocks(stream, held), line, layout, str(path))):
             batch = canonical(frame, context, carry)
             batch.rows["reject_record"] = pl.concat([batch.rows["reject_record"], lost])
             yield batch
+
+
+Frames = Iterator[tuple[pl.DataFrame, pl.DataFrame]]
+
+
+def _frames(blocks: Iterator[tuple[bytes, bool]], number: int, layout: Layout, where: str) -> Frames:
+    """For each block its records as text by field, and its rejects; `number` is the first line's.
+
+    A file may hold several dumps one after the other, each under a header of its own.
+    """
+    parser = _Parser(layout)
+    for block, last in blocks:
+        if len(block) > _LONGEST_LINE:
+            raise EvidenceError("its lines have no end", where=where, remedy="it is no dump of sacct")
+        lines = Lines.of(block, layout.delimiter, len(layout.fields), number)
+        while (at := parser.other_header(lines)) is not None:
+            before, rest = lines.split(at)
+            yield parser.parsed(Lines.of(before, layout.delimiter, len(layout.fields), number), last=True)
+            number += at + 1
+            head, _, rest = rest.partition(b"\n")
+            layout = find_layout(head, (), "", f"{where}:{number - 1}")
+            parser = _Parser(layout)
+            lines = Lines.of(rest, layout.delimiter, len(layout.fields), number)
+        yield parser.parsed(lines, last=last)
+        number += lines.ends.size
 
 
 def _blocks(stream: IO[bytes], held: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -66,10 +90,9 @@ def _blocks(stream: IO[bytes], held: bytes) -> Iterator[tuple[bytes, bool]]:
 
 @dataclass
 class _Parser:
-    """Reads one block after the other; what may go on in the next block is held back."""
+    """Reads one block of a layout after the other; what may go on in the next block is held back."""
 
     layout: Layout
-    where: str
     held: list[Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,21 +100,22 @@ class _Parser:
         self.names = [name or "trailing" for name in self.layout.fields]
         self.open_end = self.layout.fields[-1] in FREE_TEXT
 
-    def frames(self, blocks: Iterator[tuple[bytes, bool]], number: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """For each block its records as text by field, and its rejects; `number` is the first line's."""
-        for block, last in blocks:
-            if len(block) > _LONGEST_LINE:
-                raise EvidenceError("its lines have no end", where=self.where, remedy="it is no dump of sacct")
-            yield self._block(block, number, last)
-            number += block.count(b"\n")
+    def other_header(self, lines: Lines) -> int | None:
+        """The first line that is a header of another layout; None where there is none."""
+        for index in lines.holding(b"JobID"):
+            text = lines.text(index)
+            found = header(text)
+            if found and (found.fields, found.delimiter) != (self.layout.fields, self.layout.delimiter):
+                return index
+        return None
 
-    def _block(self, block: bytes, number: int, last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
-        lines = Lines.of(block, self.layout.delimiter, len(self.names), number)
+    def parsed(self, lines: Lines, *, last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The records of a block as text by field, and its rejects."""
         frame = lines.frame(self.names)
         again = (pl.col("jobid").str.to_lowercase() == "jobid") & (pl.col("state").str.to_lowercase() == "state")
         headers = set(frame.filter(again)["line"].to_list())  # of dumps put together into one file
         odd = self._odd(frame)
-        lines.whole[odd - number] = False
+        lines.whole[odd - lines.first] = False
         records, losses, taken = self._recovered(lines, headers, last)
         taken.update(odd.tolist())
         if taken:
@@ -113,7 +137,7 @@ class _Parser:
         records: list[Recovered] = []
         losses: list[Lost] = []
         taken = set(headers)
-        for run in self._runs(lines.whole, last):
+        for run in self._runs(lines, last):
             texts = [line for line in map(lines.line, run) if line.number not in headers]
             if self.held and (not run or run[0] == 0):
                 texts, self.held = self.held + texts, []
@@ -129,12 +153,15 @@ class _Parser:
                     losses.append(answer)
         return records, losses, taken
 
-    def _runs(self, whole: "np.ndarray[tuple[int], np.dtype[np.bool_]]", last: bool) -> Iterator[list[int]]:
+    def _runs(self, lines: Lines, last: bool) -> Iterator[list[int]]:
         """Runs of lines for the exact path: odd ones, whole ones between them, and what may go on."""
-        wanted = ~whole
+        whole = lines.whole
+        wanted = ~whole & (lines.ends > lines.starts)
         if whole.size and self.open_end:
             # A free-text last field may go on in the line after: take the record before an odd line along.
-            wanted[:-1] |= wanted[1:] & whole[:-1]
+            filled = np.where(lines.ends > lines.starts, np.arange(whole.size), 0)
+            before = np.concatenate(([0], np.maximum.accumulate(filled)[:-1]))[np.flatnonzero(wanted)]
+            wanted[before] |= whole[before]
             wanted[-1] |= not last
         if whole.size and self.held:
             wanted[0] = True
