@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit import __version__
-from audit.errors import AuditError, ExitCode
+from audit.errors import AuditError, ExitCode, UsageError
 from audit.site import site_commands
 
 if TYPE_CHECKING:
@@ -185,9 +185,11 @@ def _ingest(arguments: argparse.Namespace) -> ExitCode:
     from audit.terminal import print_json, print_table
     from audit.workspace import find_workspace
 
-    delimiter = (
-        arguments.delimiter.encode().decode("unicode_escape") if "\\" in arguments.delimiter else arguments.delimiter
-    )
+    try:
+        delimiter = arguments.delimiter.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    except UnicodeDecodeError:
+        what = f"--delimiter {arguments.delimiter!r} cannot be read"
+        raise UsageError(what, remedy=r"write it plainly, or as '\x1f'") from None
     columns = tuple(filter(None, (name.strip() for name in arguments.columns.split(","))))
     results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
     good = [r for r in results if not r.error]
@@ -221,6 +223,9 @@ def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") 
         results.append(result)
         if result.error:
             aside(f"audit: {result.error}")
+        elif result.rejects and not result.attempts + result.steps + result.nodes + result.node_states:
+            why = f"none of its {result.rejects} records could be read: {result.first_reject}"
+            aside(f"audit: {result.name}: {why}; see `audit show reject`, check --columns and --delimiter")
         elif result.other_cluster and not result.attempts + result.steps + result.node_states:
             other = f"only of {result.other_name}: is cluster in audit.toml right?"
             aside(f"audit: {result.name}: holds no row of {workspace.config.cluster}, {other}")

@@ -228,6 +228,24 @@ def gpu_type(text: str | None) -> str | None:
     return str(max(typed, key=lambda item: float(item[1]))[0]) if typed else None
 
 
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def sluid_number(text: pl.Series) -> pl.Series:
+    """The DBIndex that a SLUID spells (`s` and 13 characters in Crockford's base 32), as text; else NULL."""
+    if not text.count():
+        return pl.Series([None] * text.len(), dtype=pl.String)
+    values = dict(zip(_CROCKFORD, range(32), strict=True))
+    digit = [
+        pl.col("text").str.slice(place, 1).replace_strict(values, default=0, return_dtype=pl.UInt64)
+        * pl.lit(32 ** (13 - place), dtype=pl.UInt64)
+        for place in range(1, 14)
+    ]
+    spelled = pl.col("text").str.contains(rf"^s[0-9A-F][{_CROCKFORD}]{{12}}$")
+    number = pl.sum_horizontal(digit).cast(pl.String)
+    return pl.DataFrame({"text": text}).select(pl.when(spelled).then(number).alias("number"))["number"]
+
+
 def array_tasks(text: str) -> int | None:
     """How many pending tasks a folded array id such as `5-10%2` or `1,3,7-9` or `0-4:2` stands for."""
     total = 0

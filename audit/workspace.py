@@ -152,6 +152,8 @@ def _names(value: Any) -> Mapping[str, str]:
 def _timezone(value: Any) -> str:
     name = _text(value)
     try:
+        if name in ("localtime", "Factory") or name.startswith(("posix", "right")):
+            raise KeyError(name)  # the machine's own, not a place's
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise _Wrong(f'"{name}" is no time zone; use an IANA name such as "Europe/Berlin", or "UTC"') from None

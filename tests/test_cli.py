@@ -115,6 +115,8 @@ def test_a_file_that_is_not_there_and_one_that_may_not_be_read(alpha: Path, caps
         (["report", "--dir", "{}/.."], ExitCode.USAGE, "no audit.toml here"),
         (["report", "--dir", "{}"], ExitCode.FAILED, "nothing was ingested yet"),
         (["demo", "{}"], ExitCode.USAGE, "is there already"),
+        (["ingest", "--dir", "{}", "--delimiter", r"\x"], ExitCode.USAGE, "--delimiter"),
+        (["init", "{}/b", "--cluster", "b", "--timezone", "localtime"], ExitCode.USAGE, "no time zone"),
     ],
 )
 def test_faults_are_one_line(

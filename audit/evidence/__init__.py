@@ -42,7 +42,7 @@ def _json_kind(path: Path) -> str:
     names = set()
     try:
         with source.opened(path) as stream:
-            for prefix, event, value in ijson.parse(source.json_text(stream), use_float=True):
+            for prefix, event, value in ijson.parse(source.json_text(stream), use_float=False):
                 if prefix == "" and event == "map_key":
                     names.add(value)
                 if prefix == "nodes" and event == "start_array":

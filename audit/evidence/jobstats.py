@@ -32,14 +32,15 @@ def gpu_rows(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(comment: str) -> Iterator[tuple[Any, ...]]:
-    for node, seen in _summary(comment).items():
+    for name, seen in _summary(comment).items():
+        node = name.encode("utf-8", "backslashreplace").decode()  # JSON can spell half of a surrogate pair
         if not isinstance(seen, dict):
             continue
         yield node, None, None, None, None, _count(seen.get("used_memory")), _amount(seen.get("total_time"))
         maps = [seen.get(name) for name in ("gpu_utilization", "gpu_used_memory", "gpu_total_memory")]
         util, used, total = (value if isinstance(value, dict) else {} for value in maps)
         for gpu in sorted({*util, *used, *total}):
-            yield node, gpu, _amount(util.get(gpu)), _count(used.get(gpu)), _count(total.get(gpu)), None, None
+            yield node, gpu, _percent(util.get(gpu)), _count(used.get(gpu)), _count(total.get(gpu)), None, None
 
 
 def _summary(comment: str) -> dict[str, Any]:
@@ -50,6 +51,11 @@ def _summary(comment: str) -> dict[str, Any]:
         return {}
     nodes = whole.get("nodes") if isinstance(whole, dict) else None
     return nodes if isinstance(nodes, dict) else {}
+
+
+def _percent(value: Any) -> float | None:
+    amount = _amount(value)
+    return amount if amount is not None and amount <= 100 else None
 
 
 def _amount(value: Any) -> float | None:

@@ -52,7 +52,7 @@ class Lines:
         return Line(self.first + index, self.text(index), bool(self.whole[index]))
 
     def holding(self, word: bytes) -> list[int]:
-        """The lines that begin with `word` or hold it among their first fields' names."""
+        """The lines that hold a word."""
         found, at = [], self.body.find(word)
         while at >= 0:
             index = int(np.searchsorted(self.ends, at))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,14 @@ _SEEN = ("LastBusyTime", "SlurmdStartTime", "BootTime")
 def read_text(path: Path, context: Context) -> Iterator[Batch]:
     """The nodes of `scontrol show node` [-o] [-d]."""
     with opened(path) as stream:
-        text = stream.read().decode("utf-8", "backslashreplace")
+        text = stream.read().decode("utf-8", "backslashreplace").removeprefix("\ufeff")
     found, rejects = [], []
     for block in re.finditer(r"^NodeName=.*?(?=^NodeName=|\Z)", text, re.M | re.S):
-        said = dict(_PAIR.findall(block[0].strip()))
+        said = dict(reversed(_PAIR.findall(block[0].strip())))  # the first of a name: a reason may hold others
         line = text.count("\n", 0, block.start()) + 1
         row = _from_text(said)
-        if row["cores"] is None or row["mem_bytes"] is None:
-            rejects.append((line, "a node without CPUs or memory", block[0].strip()))
+        if why := _unfit(row, said.get("State", "")):
+            rejects.append((line, why, block[0].strip()))
             continue
         found.append(row | {"times": [said.get(name, "") for name in _SEEN]})
     times = moments(pl.Series([t for row in found for t in row.pop("times")], dtype=pl.String), context.timezone)
@@ -56,29 +57,40 @@ def read_json(path: Path, context: Context) -> Iterator[Batch]:
     found, rejects, times = [], [], []
     with opened(path) as stream:
         try:
-            for place, node in enumerate(ijson.items(json_text(stream), "nodes.item", use_float=True), 1):
+            for place, node in enumerate(ijson.items(json_text(stream), "nodes.item", use_float=False), 1):
                 name = node.get("name") if isinstance(node, dict) else None
                 if not isinstance(name, str) or not name:
                     rejects.append((place, "a node without name", str(node)))
                     continue
-                usable = _value(node.get("effective_cpus")) or _value(node.get("cpus"))
-                found.append(
-                    _row(
-                        name,
-                        usable,
-                        _value(node.get("real_memory")),
-                        _value(node.get("specialized_memory")),
-                        node.get("gres"),
-                        _value(node.get("threads")) or 1,
-                        node.get("partitions") or [],
-                    )
-                )
+                row = _from_json(name, node)
+                if why := _unfit(row, str(node.get("state", ""))):
+                    rejects.append((place, why, name))
+                    continue
+                found.append(row)
                 times += [_value(node.get(key)) for key in ("last_busy", "slurmd_start_time", "boot_time")]
         except ijson.JSONError:
             raise json_fault(path) from None
     known = [t for t in times if t]
     seen = moments(pl.Series([str(int(max(known)))] if known else [""]), "UTC").early[0]
     yield _batch(found, seen, context, rejects)
+
+
+def _from_json(name: str, node: dict[str, Any]) -> dict[str, Any]:
+    usable = _value(node.get("effective_cpus")) or _value(node.get("cpus"))
+    listed = node.get("partitions")
+    parts = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list) else []
+    threads = _value(node.get("threads")) or 1
+    spared = _value(node.get("specialized_memory"))
+    return _row(name, usable, _value(node.get("real_memory")), spared, node.get("gres"), threads, parts)
+
+
+def _unfit(row: dict[str, Any], state: str) -> str | None:
+    """Why a node is none that jobs can be given; None where it is one."""
+    if "FUTURE" in state.upper():
+        return "a node that is not there yet (FUTURE)"
+    if not row["cores"] or not row["mem_bytes"] or row["mem_bytes"] < 0:
+        return "a node without CPUs or memory"
+    return None
 
 
 def _row(
@@ -116,4 +128,8 @@ def _count(text: str | None) -> float | None:
 def _value(value: Any) -> float | None:
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    return (
+        float(value)
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value >= 0
+        else None
+    )

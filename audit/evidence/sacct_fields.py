@@ -102,7 +102,7 @@ def find_layout(first: bytes, columns: tuple[str, ...], delimiter: str, where: s
 
 
 def header(text: str, delimiter: str = "") -> Layout | None:
-    """The layout that a line states, if it is a header: `delimiter` where it is known, else what its first names show."""
+    """The layout that a line states, if it is a header; `delimiter` where it is known, else its first names show it."""
     # A shell that does not know $'…' leaves the words: the delimiter is then those five characters.
     marks = [delimiter] if delimiter else [r"$\x1f", *re.findall(r"[^A-Za-z0-9]+", text)[:1]]
     for mark in marks:

@@ -1,6 +1,7 @@
 """Reader of `sacct --json`, 22.05 to 26.05: each job is brought to the text's fields and read as text is."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
     with opened(path) as stream:
         carry = Carry()
         try:
-            jobs = enumerate(ijson.items(json_text(stream), "jobs.item", use_float=True), 1)
+            jobs = enumerate(ijson.items(json_text(stream), "jobs.item", use_float=False), 1)
             while many := [pair for pair, _ in zip(jobs, range(_JOBS_A_BATCH), strict=False)]:
                 records = [fields for number, job in many for fields in _records(number, job)]
                 frame = pl.DataFrame(records, schema=dict.fromkeys(_NAMES, pl.String), orient="row")
@@ -124,14 +125,19 @@ def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None or isinstance(value, dict | list) or value == "" else str(value)
+    if value is None or isinstance(value, dict | list) or value == "":
+        return None
+    whole = isinstance(value, float | Decimal) and value == value.__trunc__()
+    return str(int(value) if whole else value).encode("utf-8", "backslashreplace").decode()
 
 
 def _number(value: Any) -> str | None:
     """A plain number or `{set, infinite, number}`; None where it is unset, infinite or negative."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+    if isinstance(value, str) and value.isdecimal():
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value < 0:
         return None
     return str(value)
 

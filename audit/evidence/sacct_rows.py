@@ -125,7 +125,7 @@ def _timed(rows: pl.DataFrame, context: Context) -> pl.DataFrame:
     suspended = units.duration_s(rows["suspended"])
     started, ended = settle(start, end, elapsed, suspended)
     rows = rows.with_columns(
-        submit=submit.early,
+        submit=pl.select(pl.when(submit.late <= started).then(submit.late).otherwise(submit.early)).to_series(),
         eligible_time=moments(rows["eligible"], context.timezone).early,
         start_time=started,
         end_time=ended,
@@ -250,7 +250,7 @@ def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
         max_rss_bytes=_positive(units.mem_bytes(rows["maxrss"])),
         rss_bytes=_positive(units.mem_bytes(units.tres(rows["tresusageintot"], "mem"))),
         job_id="jobid",
-        db_index="dbindex",
+        db_index=_first(rows["dbindex"], units.sluid_number(rows["sluid"])),
         original_sluid="originalsluid",
         user_name="user",
         job_name="jobname",

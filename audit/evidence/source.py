@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import zstandard
 from audit.evidence.interface import EvidenceError
 
 _MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_DEEP = re.compile(rb"(?:\[\s*){64}|(?:\{\s*\"[^\"]{0,64}\"\s*:\s*){64}")  # a parser would take gigabytes for it
 _BROKEN = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -99,7 +101,7 @@ def json_fault(path: Path) -> EvidenceError:
 
 class _Utf8(io.RawIOBase):
     def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._ready = raw, b""
+        self._raw, self._ready, self._begun = raw, b"", False
         self._decoder = codecs.getincrementaldecoder("utf-8")("audit_bytes")
 
     def readable(self) -> bool:
@@ -108,6 +110,10 @@ class _Utf8(io.RawIOBase):
     def readinto(self, target: "memoryview | bytearray") -> int:  # type: ignore[override]
         while not self._ready:
             data = self._raw.read(1 << 18)
+            if not self._begun:
+                data, self._begun = data.removeprefix(b"\xef\xbb\xbf"), True
+            if _DEEP.search(data):
+                raise EvidenceError("is nested deeper than any dump", remedy="it is no output of Slurm")
             self._ready = self._decoder.decode(data, final=not data).encode()
             if not data:
                 break

@@ -56,7 +56,10 @@ def open_store(workspace: Workspace, *, write: bool = False) -> Iterator[Store]:
             with open_store(workspace, write=True) as store:
                 settle(store.connection)
             connection = connect(workspace.database, write=False)
-        create_views(connection, workspace)
+        try:
+            create_views(connection, workspace)
+        except duckdb.CatalogException:
+            raise StaleStoreError("lacks a table", where=str(workspace.database)) from None
         yield Store(workspace, connection)
     finally:
         connection.close()
@@ -84,7 +87,12 @@ def _unopened(database: Path, text: str) -> AuditError:
         return AuditError(
             f"is in use by {who}", where=str(database), remedy="wait until it is done, then run this again"
         )
-    if "not a valid" in text.lower() or "version" in text.lower() or "corrupt" in text.lower():
+    if (
+        "enough bytes" in text
+        or "not a valid" in text.lower()
+        or "version" in text.lower()
+        or "corrupt" in text.lower()
+    ):
         return StaleStoreError("was made by another version of DuckDB or is damaged", where=str(database))
     return AuditError(
         f"cannot be opened ({text.splitlines()[0][:160]})", where=str(database), remedy="check the folder"

@@ -40,6 +40,7 @@ class FileResult:
     nodes: int = 0
     node_states: int = 0
     rejects: int = 0
+    first_reject: str = ""
     other_cluster: int = 0
     other_name: str = ""
     known: bool = False
@@ -84,7 +85,8 @@ def ingest(
         entries = manifest.load(workspace.evidence)
         taker = _Taker(store, entries, _hashes(store.connection), watch)
         present = list(manifest.files(workspace.evidence))
-        for name in sorted(set(entries) - {str(path.relative_to(workspace.evidence)) for path in present}):
+        names = {str(path.relative_to(workspace.evidence)) for path in present}
+        for name in sorted((set(entries) | _names(store.connection)) - names):
             yield FileResult(name, error=f"{workspace.evidence / name}: was taken as evidence and is gone; put it back")
         for path in present:
             entry = entries.get(str(path.relative_to(workspace.evidence)))
@@ -122,7 +124,10 @@ def _reread(workspace: Workspace, files: Sequence[str], options: Options) -> lis
 @contextmanager
 def _writable(workspace: Workspace, say: Say) -> Iterator[Store]:
     """The store for writing; a store that another version made is removed first, with one line."""
-    workspace.evidence.mkdir(exist_ok=True)
+    try:
+        workspace.evidence.mkdir(exist_ok=True)
+    except OSError as error:
+        raise AuditError(f"cannot be made a folder ({error.strerror})", where=str(workspace.evidence)) from None
     try:
         manager = open_store(workspace, write=True)
         store = manager.__enter__()
@@ -142,6 +147,7 @@ def open_current(workspace: Workspace, say: Say) -> Iterator[Store]:
     """The store for reading; one that another version made is rebuilt from `evidence/` first, with one line."""
     try:
         with open_store(workspace) as store:
+            _check_evidence(store)
             yield store
             return
     except StaleStoreError:
@@ -150,6 +156,21 @@ def open_current(workspace: Workspace, say: Say) -> Iterator[Store]:
             raise AuditError(failed[0]) from None
     with open_store(workspace) as store:
         yield store
+
+
+def _check_evidence(store: Store) -> None:
+    """AuditError where the folder's evidence is not what the store was made from, as far as names and sizes tell."""
+    evidence = store.workspace.evidence
+    rows = store.connection.execute("SELECT name, size_bytes FROM evidence_file").fetchall()
+    for name, size_bytes in rows:
+        path = evidence / name
+        if not path.is_file() or path.stat().st_size != size_bytes:
+            raise AuditError(
+                "was changed or is gone since it was taken as evidence", where=str(path), remedy="put it back"
+            )
+    untaken = sorted(set(manifest.load(evidence)) - {name for name, _ in rows})
+    if untaken:
+        raise AuditError("is not in the store", where=str(evidence / untaken[0]), remedy="run `audit ingest` first")
 
 
 @contextmanager
@@ -185,6 +206,10 @@ def _listed(files: Sequence[str]) -> Iterator[Path]:
             yield path
 
 
+def _names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM evidence_file").fetchall()}
+
+
 def _hashes(connection: duckdb.DuckDBPyConnection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT sha256 FROM evidence_file").fetchall()}
 
@@ -196,7 +221,7 @@ def _sha256(path: Path) -> str:
 
 def _free_name(evidence: Path, name: str, digest: str) -> Path:
     """Where a file of that name goes in `evidence/`: never hidden, never the manifest, never over another."""
-    name = name.lstrip(".") or "dump"
+    name = os.fsencode(name).decode("utf-8", "backslashreplace").lstrip(".") or "dump"
     stem, _, ending = name.partition(".")
     if name.startswith(manifest.NAME) or (evidence / name).exists():
         name = f"{stem}-{digest[:8]}{'.' if ending else ''}{ending}"
@@ -254,8 +279,10 @@ class _Taker:
     def take(self, path: Path, target: Path, digest: str, options: Options, shown: str = "") -> FileResult:
         """Reads one file in one transaction; on success it stands in `evidence/` as `target` and in the manifest."""
         workspace, connection = self.store.workspace, self.store.connection
-        shown = shown or str(target)
+        shown = os.fsencode(shown or target).decode("utf-8", "backslashreplace")
         name = str(target.relative_to(workspace.evidence))
+        if not name.isprintable() and os.fsencode(name).decode("utf-8", "ignore") != name:
+            return FileResult(shown, error=f"{shown}: its name is no UTF-8; rename it")
         context = Context(workspace.config.cluster, workspace.config.timezone, options.columns, options.delimiter)
         connection.begin()
         try:
@@ -293,6 +320,7 @@ class _Taker:
             nodes=tally.count("node_record"),
             node_states=tally.count("node_state_record"),
             rejects=tally.rejects,
+            first_reject=tally.first_reject,
             other_cluster=tally.other_cluster,
             other_name=tally.other_name,
         )
@@ -329,6 +357,7 @@ class _Tally:
     rows: dict[str, int]
     other_cluster: int = 0
     other_name: str = ""
+    first_reject: str = ""
     first: datetime | None = None
     last: datetime | None = None
 
@@ -372,6 +401,8 @@ def _load(
             tally.other_name = batch.other_name or tally.other_name
             for table, frame in batch.rows.items():
                 tally.rows[table] = tally.count(table) + frame.height
+                if table == "reject_record" and frame.height and not tally.first_reject:
+                    tally.first_reject = str(frame["reason"][0])
                 if frame.height:
                     incoming[table].frame = frame.select(list(TABLES[table]))
                     connection.execute(_insert(table, tally.file_id))

@@ -36,12 +36,14 @@ def load(evidence: Path) -> dict[str, Entry]:
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))["files"]
         entries = [Entry(**{**item, "columns": tuple(item.get("columns", ()))}) for item in listed]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EvidenceError(
             f"cannot be read ({type(error).__name__})",
             where=str(path),
             remedy="remove it and run `audit ingest` again",
         ) from None
+    if not all(isinstance(entry.name, str) and isinstance(entry.sha256, str) for entry in entries):
+        raise EvidenceError("names no files", where=str(path), remedy="remove it and run `audit ingest` again")
     return {entry.name: entry for entry in entries}
 
 

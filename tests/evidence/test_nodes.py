@@ -46,6 +46,38 @@ def test_text_and_json_give_the_same_nodes(tmp_path: Path) -> None:
     assert [r["line"] for r in text["reject_record"]] == [13]
 
 
+@pytest.mark.parametrize(
+    ("text", "nodes", "rejects"),
+    [
+        ("\ufeffNodeName=n1 CPUTot=16 RealMemory=64000\n", [("n1", 16, 0)], 0),
+        (
+            "NodeName=n1 CPUTot=16 RealMemory=64000 Gres=(null) Reason=set Gres=gpu:9 CPUTot=1 NodeName=n9 [root]\n",
+            [("n1", 16, 0)],
+            0,
+        ),
+        ("NodeName=f1 CPUTot=16 RealMemory=64000 State=FUTURE\n", [], 1),
+        (
+            json.dumps(
+                {"nodes": [{"name": "n1", "cpus": 4, "real_memory": 10, "partitions": "p2,p1", "free_mem": 2**64 - 2}]}
+            ),
+            [("n1", 4, 0)],
+            0,
+        ),
+        (
+            json.dumps(
+                {"nodes": [{"name": "n1", "cpus": 4, "real_memory": 10, "specialized_memory": 99, "partitions": 5}]}
+            ),
+            [],
+            1,
+        ),
+    ],
+)
+def test_odd_inventories(tmp_path: Path, text: str, nodes: list[Any], rejects: int) -> None:
+    found = read(tmp_path / "t", text)
+    assert [(r["node"], r["cores"], r["gpus"]) for r in found["node_record"]] == nodes
+    assert len(found["reject_record"]) == rejects
+
+
 def js1(summary: Any) -> str:
     return "JS1:" + base64.b64encode(gzip.compress(json.dumps(summary).encode(), mtime=0)).decode()
 

@@ -127,6 +127,11 @@ def test_the_same_attempt_and_step_as_from_text(tmp_path: Path, shape: Any) -> N
             {"exit_code": "0:9"},
         ),
         ({"exclusive": ["NODE"]}, {"exclusive": True}),
+        ({"priority": number(2**64 - 2), "job_id": 900.0}, {"job_id": "900"}),
+        (
+            {"required": {"memory_per_cpu": number(2**63 + 2800), "CPUs": 4}, "tres": {}},
+            {"req_mem_bytes": 4 * 2800 * 2**20},
+        ),
         (  # cancelled before it started: Slurm's "no value" as a time
             {
                 "state": {"current": ["CANCELLED"]},
@@ -169,6 +174,7 @@ def test_bytes_that_are_no_utf8_are_shown_as_codes(tmp_path: Path) -> None:
         (document(new_job())[:-30], "cut short"),
         ('{"jobs": [{"job_resources": {}}], "errors": []}', "neither"),
         ('{"a": 1}', "neither"),
+        ('{"errors": [], "jobs": [' + "[" * 500 + "]" * 500 + "]}", "nested deeper"),
     ],
 )
 def test_what_is_no_dump_is_one_line(tmp_path: Path, text: str, says: str) -> None:

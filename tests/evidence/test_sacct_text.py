@@ -143,6 +143,67 @@ def test_what_no_reading_fits_is_rejected_by_name_and_nothing_else_is(file: Path
     assert all(r["reason"] for r in found["reject_record"])
 
 
+BROKEN = [
+    job("2", State=""),
+    job("x2"),
+    job("2", State="CANCELLED by john doe"),
+    job("2", Account="a|b"),
+    job("2", JobName="a|b", ReqMem="4,5G"),
+    job("2", JobName="a|b", NodeList="n1 n2"),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("fields", [FIELDS, ["JobID", "JobIDRaw", "JobName", *FIELDS[2:-1]]])
+def test_a_broken_record_is_a_reject_and_no_part_of_its_neighbours(
+    file: Path, broken: dict[str, str], fields: list[str]
+) -> None:
+    found = read(file, dump(job("1"), broken, job("3"), fields=fields))
+    assert [(r["job_id"], r["job_name"]) for r in found["job_record"]] == [("1", "train"), ("3", "train")]
+    assert [r["line"] for r in found["reject_record"]] == [3]
+
+
+@pytest.mark.parametrize("length", [3, 9, 12, 40, 90])
+def test_a_dump_cut_in_mid_record_loses_that_record_only(file: Path, length: int) -> None:
+    text = dump(job("1"), job("2"))
+    found = read(file, text[: text.rindex("2|2|alpha") + length])
+    assert [(r["job_id"], r["job_name"]) for r in found["job_record"]] == [("1", "train")]
+    assert [r["line"] for r in found["reject_record"]] == [3]
+
+
+OTHER_ORDER = [*FIELDS[:7], "Start", "Submit", *FIELDS[9:]]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        dump(job("2"), fields=OTHER_ORDER),
+        dump(job("2"), fields=[*FIELDS, "QOS"]),
+        dump(job("2"), fields=FIELDS[:-1]),
+        dump(job("2"), delimiter="\x1f"),
+        dump(job("2")),
+    ],
+)
+def test_dumps_put_together_each_under_its_own_header(file: Path, second: str) -> None:
+    found = read(file, dump(job("1", JobName="a\nb")) + second + dump(job("3")))
+    assert [r["job_id"] for r in found["job_record"]] == ["1", "2", "3"]
+    assert {(r["submit"], r["start_time"]) for r in found["job_record"]} == {
+        (utc("2026-05-05T07:00:00"), utc("2026-05-05T08:00:00"))
+    }
+    assert found["reject_record"] == []
+
+
+def test_a_dump_of_nothing_but_odd_lines_ends_soon(file: Path) -> None:
+    first = ["JobName", *FIELDS[:-1]]
+    text = (
+        dump(*(job(str(i), JobName="a\nb" + "|" * 50) for i in range(400)), fields=first)
+        + "x\n" * 20_000
+        + "\n" * 20_000
+    )
+    found = read(file, text)
+    assert len(found["job_record"]) + len(found["reject_record"]) >= 20_400
+
+
 def test_two_readings_are_one_reject(file: Path) -> None:
     fields = ["JobID", "JobIDRaw", "JobName", "AdminComment", *FIELDS[2:-1]]
     found = read(file, dump(job("900", JobName="a|b", AdminComment="c"), fields=fields))

@@ -199,13 +199,24 @@ def test_a_running_attempt_held_what_it_held_up_to_the_dump(tmp_path: Path) -> N
     assert rows(space, "span", "to_time") == [{"to_time": utc("2026-05-05T08:10:00")}, {"to_time": None}]
 
 
-def test_a_store_that_is_no_database_is_rebuilt(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", [0, 4096, 20000])
+def test_a_store_that_is_no_database_is_rebuilt(tmp_path: Path, length: int) -> None:
     space = workspace(tmp_path / "a")
     take(space, MANY)
     before = figures(space)
-    space.database.write_bytes(b"\x00" * 5000)
+    space.database.write_bytes(space.database.read_bytes()[:length] or b"\x00" * 5000)
     assert [r.error for r in ingest(space, [])] == [""]
     assert figures(space) == before
+
+
+def test_evidence_that_changed_is_named_before_anything_is_shown(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    take(space, MANY)
+    (stored,) = manifest.files(space.evidence)
+    for spoil in (lambda: stored.write_text("x"), stored.unlink):
+        spoil()
+        with pytest.raises(AuditError, match="since it was taken"), open_current(space, print):
+            pass
 
 
 def test_nothing_ingested_says_what_to_do(tmp_path: Path) -> None:

@@ -88,6 +88,44 @@ def test_another_dbindex_in_the_same_second_is_another_attempt_and_none_is_the_s
     ]
 
 
+def test_a_sluid_is_the_same_identity_as_the_dbindex_it_spells(tmp_path: Path) -> None:
+    spelled = dump(job("900", SLUID="s5M9M8NTDNAA00"), fields=[*FIELDS[:-1], "SLUID", "JobName"])
+    assert len(attempts(tmp_path / "a", dump(job("900", DBIndex="6496029796040255488")), spelled)) == 1
+    assert len(attempts(tmp_path / "b", dump(job("900", DBIndex="7")), spelled)) == 2
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_requeues_in_one_second_without_identity_are_told_by_their_starts(tmp_path: Path, order: int) -> None:
+    def run(start: int, end: int, state: str) -> str:
+        return dump(
+            job(
+                "900",
+                State=state,
+                Start=f"{T}{start:02}:00:00",
+                End=f"{T}{end:02}:00:00",
+                ElapsedRaw=str((end - start) * 3600),
+            )
+        )
+
+    waiting = dump(job("900", State="PENDING", Start="Unknown", End="Unknown", ElapsedRaw="0"))
+    texts = [run(8, 9, "REQUEUED"), run(9, 11, "REQUEUED"), run(11, 12, "COMPLETED"), waiting][::order]
+    found = attempts(tmp_path / "a", *texts, columns=("state", "elapsed_s"))
+    assert [(r["state"], r["elapsed_s"]) for r in found] == [
+        ("COMPLETED", 3600),
+        ("REQUEUED", 3600),
+        ("REQUEUED", 7200),
+    ]
+
+
+def test_the_second_of_two_same_hours_is_the_same_submission_by_epoch_and_by_clock(tmp_path: Path) -> None:
+    times = {"Start": "2026-11-01T01:45:00", "End": "2026-11-01T03:00:00", "ElapsedRaw": "4500"}
+    local = dump(job("900", Submit="2026-11-01T01:40:00", **times))
+    epoch = dump(job("900", Submit="1793515200", Start="1793515500", End="1793520000", ElapsedRaw="4500"))
+    space = workspace(tmp_path / "a", timezone="America/New_York")
+    take(space, local, epoch)
+    assert len(rows(space, "job")) == 1
+
+
 def test_steps_find_their_attempt_in_another_file(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     take(space, dump(step("900")), dump(job("900")))

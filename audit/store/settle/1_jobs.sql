@@ -1,6 +1,7 @@
 -- Which of several records of one attempt counts: an ended one beats an open one, then the later end, then
--- the one that says more. Records with another identity (DBIndex, else SLUID) are attempts of their own,
--- even where submitted in the same second: the later ones are set apart by a microsecond each.
+-- the one that says more. Records with another identity (DBIndex; where a dump has none, another start) are
+-- attempts of their own, even where submitted in the same second: the later ones are set apart by a
+-- microsecond each. A record without either is that of the attempt that says most.
 CREATE OR REPLACE TEMP TABLE doubled AS
 SELECT cluster, job_id_raw, date_trunc('second', submit) AS second
 FROM job_record
@@ -9,7 +10,7 @@ HAVING count(*) > 1;
 
 CREATE OR REPLACE TEMP TABLE contender AS
 SELECT
-    r.rowid AS row_id, r.cluster, r.job_id_raw, d.second, coalesce(r.db_index, r.sluid) AS identity, r.start_time,
+    r.rowid AS row_id, r.cluster, r.job_id_raw, d.second, r.db_index AS identity, r.start_time,
     (
         CAST(r.state NOT IN ('PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'STOPPED', 'SIGNALING', 'STAGE_OUT') AS INTEGER),
         coalesce(r.end_time, r.start_time, TIMESTAMP '1970-01-01'), coalesce(r.elapsed_s, -1),
@@ -25,9 +26,22 @@ JOIN doubled AS d
     ON d.cluster = r.cluster AND d.job_id_raw = r.job_id_raw AND d.second = date_trunc('second', r.submit);
 
 CREATE OR REPLACE TEMP TABLE verdict AS
-WITH named AS (
-    SELECT *, coalesce(identity, arg_max(identity, weight) OVER (PARTITION BY cluster, job_id_raw, second)) AS who
+WITH known AS (
+    SELECT *,
+        max(identity) OVER (PARTITION BY cluster, job_id_raw, second, start_time) AS same_start,
+        max(start_time) OVER (PARTITION BY cluster, job_id_raw, second, identity) IS NULL AS never_started
     FROM contender
+), spelled AS (
+    SELECT *, max(CASE WHEN never_started THEN identity END) OVER (PARTITION BY cluster, job_id_raw, second) AS waiting,
+        CASE WHEN identity IS NOT NULL THEN identity
+            WHEN start_time IS NOT NULL THEN coalesce(same_start, 'at ' || CAST(epoch(start_time) AS VARCHAR)) END AS own
+    FROM known
+), found AS (
+    -- What a dump showed as waiting, with an identity, is what another shows as started, without one.
+    SELECT *, CASE WHEN own LIKE 'at %' AND waiting IS NOT NULL THEN waiting ELSE own END AS who_or_none FROM spelled
+), named AS (
+    SELECT *, coalesce(who_or_none, arg_max(who_or_none, weight) OVER (PARTITION BY cluster, job_id_raw, second)) AS who
+    FROM found
 ), first_seen AS (
     SELECT cluster, job_id_raw, second, who,
         row_number() OVER (PARTITION BY cluster, job_id_raw, second ORDER BY min(start_time) NULLS LAST, who) - 1 AS nth
