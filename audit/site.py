@@ -4,7 +4,7 @@
 # Every attempt, and no free text but the job's name (and jobstats' summary): submit lines can hold secrets.
 SITE_FIELDS = """
     JobID JobIDRaw Cluster DBIndex User Account Partition QOS JobName Submit Eligible Start End ElapsedRaw Suspended
-    State TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES AdminComment NodeList TotalCPU MaxRSS
+    AdminComment State TimelimitRaw NNodes NTasks AllocCPUS ReqCPUS ReqMem ReqTRES AllocTRES NodeList TotalCPU MaxRSS
     AveRSS TRESUsageInAve TRESUsageInMax TRESUsageInTot TRESUsageOutTot DerivedExitCode ExitCode
 """.split()
 

@@ -8,6 +8,7 @@ from audit.site import SITE_FIELDS, sacct_command
 
 _JOB_ID = r"\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?(?:\.[\w+\-]+)?"
 _NUMBER = r"[\d.]*[KMGTP]?"
+_MOMENT = r"(?:\d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|Unknown|None|N/A)"
 _TIME = r"(?:|\d+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|Unknown|None|N/A)"
 _DURATION = r"(?:|-?(?:\d+-)?[\d:.]+|[A-Za-z_]+)"
 _SIZE = r"(?:|\?|[\d.]+[KMGTPE]?[nc]?[a-z]*)"
@@ -20,7 +21,8 @@ _ANY = r"[^\n]*"
 # What each field may hold; a field not named here may hold anything but a line feed.
 _SHAPES = {
     _JOB_ID: "jobid jobidraw",
-    _TIME: "submit eligible start end",
+    _MOMENT: "submit",
+    _TIME: "eligible start end",
     _DURATION: "elapsed elapsedraw cputime cputimeraw totalcpu usercpu systemcpu suspended timelimit timelimitraw "
     "avecpu mincpu reserved planned resvcpu plannedcpu resvcpuraw plannedcpuraw",
     _SIZE: "reqmem maxrss averss maxvmsize avevmsize maxdiskread maxdiskwrite avediskread avediskwrite maxpages "

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from audit.evidence import EvidenceError
+from audit.site import SITE_FIELDS
 from tests.dumps import DEFAULT, FIELDS, dump, job, read, step, utc
 
 
@@ -191,6 +192,12 @@ def test_dumps_put_together_each_under_its_own_header(file: Path, second: str) -
         (utc("2026-05-05T07:00:00"), utc("2026-05-05T08:00:00"))
     }
     assert found["reject_record"] == []
+
+
+def test_the_columns_asked_of_a_site_tell_where_every_free_text_ends(file: Path) -> None:
+    odd = job("1", JobName="a\x1fb\n1\x1f", AdminComment="\x1fc\n\x1f", ExitCode="0:0", Suspended="00:00:00")
+    found = read(file, dump(odd, job("2", ExitCode="0:0"), fields=SITE_FIELDS, delimiter="\x1f"))
+    assert [r["job_name"] for r in found["job_record"]] == ["a\x1fb\n1\x1f", "train"]
 
 
 def test_a_dump_of_nothing_but_odd_lines_ends_soon(file: Path) -> None:
