@@ -51,7 +51,7 @@ def test_every_record_is_an_attempt_a_step_or_a_reject(given: list[dict[str, str
     assert {r["job_id"] for r in found["job_record"]} <= {r["JobID"] for r in given}
 
 
-@QUICK
+@settings(QUICK, max_examples=25)
 @given(st.lists(records(), min_size=1, max_size=3), st.randoms(use_true_random=False))
 def test_twice_is_once_and_order_is_of_no_matter(files: list[list[dict[str, str]]], random: object) -> None:
     texts = [dump(*records) for records in files]

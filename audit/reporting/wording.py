@@ -37,10 +37,14 @@ def reason(report: Report, *keys: str) -> str | None:
     return next((reasons[key] for key in keys if reasons.get(key)), None)
 
 
+_BENDING = frozenset({"window.from", "hours.held", "cost.held_usd", "data_gaps"})
+
+
 def reasons_by_sentence(report: Report) -> list[tuple[list[str], str]]:
-    """Every reason once, with the dotted keys it holds for; keys in order."""
+    """Every reason once, with the dotted keys it holds for: what bends the figures first, then by key."""
     keys: dict[str, list[str]] = {}
-    for key, why in sorted((report.get("reasons") or {}).items()):
+    reasons = (report.get("reasons") or {}).items()
+    for key, why in sorted(reasons, key=lambda item: (item[0] not in _BENDING, item[0])):
         keys.setdefault(why, []).append(key)
     return [(held, why) for why, held in keys.items()]
 
