@@ -12,8 +12,7 @@ from audit.errors import AuditError, ExitCode, UsageError
 from audit.site import site_commands
 
 if TYPE_CHECKING:
-    from audit.store import FileResult
-    from audit.store.ingest import Options
+    from audit.store import FileResult, Options
     from audit.workspace import Workspace
 
 Verb = Callable[[argparse.Namespace], ExitCode]
@@ -181,7 +180,7 @@ def _init(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _ingest(arguments: argparse.Namespace) -> ExitCode:
-    from audit.store.ingest import Options, as_json
+    from audit.store.take import Options, as_json
     from audit.terminal import print_json, print_table
     from audit.workspace import find_workspace
 
@@ -305,7 +304,7 @@ def _show(arguments: argparse.Namespace) -> ExitCode:
 
 def _demo(arguments: argparse.Namespace) -> ExitCode:
     from audit.sample import generate
-    from audit.store.ingest import Options
+    from audit.store import Options
     from audit.terminal import Progress
     from audit.workspace import check_free, config_text, create_workspace
 

@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from audit.evidence import READERS, Context, recognised
-from audit.store import FileResult, ingest, open_store
-from audit.store.ingest import Options
+from audit.store import FileResult, Options, ingest, open_store
 from audit.workspace import Workspace, config_text, create_workspace
 
 FIELDS = [

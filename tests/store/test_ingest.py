@@ -15,8 +15,7 @@ import pytest
 import zstandard
 
 from audit.errors import AuditError
-from audit.store import ingest, manifest, open_current, open_store
-from audit.store.ingest import Options
+from audit.store import Options, ingest, manifest, open_current, open_store
 from audit.workspace import find_workspace
 from tests.dumps import FIELDS, dump, job, rows, step, take, utc, workspace
 
