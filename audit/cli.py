@@ -270,7 +270,7 @@ def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = Fals
         print(text_summary(report))
         for path in paths:
             print(path)
-    for key in ("window.from", "hours.held"):
+    for key in ("window.from", "window.to", "hours.held"):
         if key in report["reasons"]:
             say(f"audit: {report['reasons'][key]}")
     if not report["coverage"]["headline_allowed"]:

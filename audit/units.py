@@ -81,10 +81,9 @@ def req_mem_bytes(text: pl.Series, nodes: pl.Series, cores: pl.Series) -> pl.Ser
     )
     whole = parts["digits"].cast(pl.UInt64, strict=False)
     wide = ((whole >= _PER_CPU_FLAG_64) & (whole < 2**64 - 2**20)).fill_null(False)
-    size = parts["digits"].cast(pl.Float64, strict=False) * _factor(parts["unit"])
-    narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & parts["unit"].str.to_uppercase().is_in(["K", "M", "G"])).fill_null(
-        False
-    )
+    unit = parts["unit"].replace("", "M")  # Slurm counts memory in MiB where it names no unit
+    size = parts["digits"].cast(pl.Float64, strict=False) * _factor(unit)
+    narrow = ((size >= _PER_CPU_FLAG * 2.0**20) & unit.str.to_uppercase().is_in(["K", "M", "G"])).fill_null(False)
     frame = parts.select(
         "per",
         "nodes",
@@ -213,6 +212,8 @@ def node_gres(text: str | None) -> dict[str, float | str | None]:
             r"(?:gres/)?(gpu|shard|mps)(?::([^:()=]+))?(?:[:=](\d{1,9})(K?))?(?:\(.*\))?", item.strip()
         )
         if match is None:
+            if item.strip().startswith(("gpu:", "gpu=")):
+                return {"gpus": None, "shards": None, "gres": None}  # how many is not known
             continue
         kind, card, count = match[1], match[2] or "", match[3]
         if count is None and card.isdigit():

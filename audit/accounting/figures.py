@@ -33,7 +33,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     totals = _row(connection, "totals")
     nodes = _row(connection, "node_totals") if mode.mode == "node" else {}
     reach, over_size = _row(connection, "reach"), _row(connection, "over_size")
-    window = _window(connection, reach["complete_from_s"])
+    window = _window(connection, reach["complete_from_s"], reach["known_to_s"])
     measured = _measured(connection)
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
     gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()
@@ -184,8 +184,10 @@ def _price(price: PricedResource, mode: CostMode) -> Row:
     }
 
 
-def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None) -> Row:
-    """The window; incomplete_hours of it lie before the first end, where attempts that ended then are not seen."""
+def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None, known_to_s: float | None) -> Row:
+    """The window. incomplete_hours of it lie before the first end, where attempts that ended then are not seen;
+    silent_hours after the last time the accounting names.
+    """
     query = "SELECT epoch(from_time), epoch(to_time), is_default FROM window_bounds"
     from_s, to_s, is_default = connection.execute(query).fetchall()[0]
     return {
@@ -195,6 +197,7 @@ def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None
         "is_default": is_default,
         "complete_from": None if complete_from_s is None else _iso_s(complete_from_s),
         "incomplete_hours": max(0.0, min(complete_from_s or from_s, to_s) - from_s) / 3600,
+        "silent_hours": max(0.0, to_s - max(known_to_s or to_s, from_s)) / 3600,
     }
 
 
@@ -214,7 +217,11 @@ def _row(connection: duckdb.DuckDBPyConnection, query: str) -> Row:
 
 
 def _less(whole: float | None, part: float | None) -> float | None:
-    return None if whole is None or part is None else whole - part
+    """The rest; what only the rounding of sums leaves is none."""
+    if whole is None or part is None:
+        return None
+    rest = whole - part
+    return 0.0 if abs(rest) <= 1e-9 * abs(whole) else rest
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

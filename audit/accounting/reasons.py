@@ -60,6 +60,11 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
             f"before {window['complete_from']}, when the first attempt ended, the accounting holds only attempts "
             f"that ended later; set from = {window['complete_from']} under [window] in audit.toml"
         )
+    if window["silent_hours"] > 3:
+        reasons["window.to"] = (
+            f"the last {window['silent_hours']:.1f} hours of the window come after the last time that the accounting "
+            "names: they count as idle; set to under [window] in audit.toml if the dumps end there"
+        )
     if report["cost"]["held_usd_per_month"] is None:
         reasons["cost.held_usd_per_month"] = (
             "the window begins before the accounting is complete"

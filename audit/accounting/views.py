@@ -166,7 +166,7 @@ def _require_held(connection: duckdb.DuckDBPyConnection) -> None:
     if evidence is None:
         hint = f"{foreign} rows are of other clusters: is cluster in audit.toml right?" if foreign else ""
         raise NoReportError(
-            "the evidence holds no attempt that started", remedy=hint or "give accounting to `audit ingest`"
+            "the evidence holds no attempt that held anything", remedy=hint or "give accounting to `audit ingest`"
         )
     if not slice_nodes:
         raise NoReportError(

@@ -15,6 +15,7 @@ from audit.evidence.source import json_fault, json_text, opened
 from audit.evidence.times import moments
 
 _MIB = 1 << 20
+_UNSET = 2**31  # what is larger is one of Slurm's "no value"; no node has as many MiB or CPUs
 _PAIR = re.compile(r"(?:^|\s)([A-Z]\w*)=(.*?)(?=\s+[A-Z]\w*=|\s*$)", re.S)
 _SEEN = ("LastBusyTime", "SlurmdStartTime", "BootTime")
 
@@ -128,8 +129,5 @@ def _count(text: str | None) -> float | None:
 def _value(value: Any) -> float | None:
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) else None
-    return (
-        float(value)
-        if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value >= 0
-        else None
-    )
+    ok = isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < _UNSET
+    return float(value) if ok else None

@@ -14,7 +14,7 @@ _DURATION = r"(?:|-?(?:\d+-)?[\d:.]+|[A-Za-z_]+)"
 _SIZE = r"(?:|\?|[\d.]+[KMGTPE]?[nc]?[a-z]*)"
 _STATE = r"[A-Z][A-Z_]*\+?(?: by \S+)?"
 _TRES = r"(?:|[\w/:.\-]+=[^,=\n]*(?:,[\w/:.\-]+=[^,=\n]*)*)"
-_HOSTS = r"(?:|None assigned|\(null\)|[^\s]+)"
+_HOSTS = r"(?:|None assigned|\(null\)|[^\s\[\]]*(?:\[[^\s\[\]]*\][^\s\[\]]*)*)"
 _EXIT = r"(?:|\d+:\d+)"
 _ANY = r"[^\n]*"
 

@@ -43,8 +43,8 @@ def _records(number: int, job: Any) -> Iterator[Fields]:
     if not isinstance(job, dict):
         yield {"line": str(number), "jobid": None, "jobname": str(job)}
         return
-    time, steps = _dict(job, "time"), job.get("steps") or []
-    steps = [step for step in steps if isinstance(step, dict)]
+    time = _dict(job, "time")
+    steps = [step for step in _list(job.get("steps")) if isinstance(step, dict)]
     common = {
         "line": str(number),
         "cluster": _text(job.get("cluster")) or _text(_dict(job, "association").get("cluster")),
@@ -124,6 +124,10 @@ def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, dict | list) or value == "":
         return None
@@ -188,14 +192,14 @@ def _requested_mem(job: dict[str, Any], requested: Any) -> str | None:
 
 
 def _one(items: Any, name: str) -> str | None:
-    found = [item for item in items or [] if isinstance(item, dict) and item.get("type") == name]
+    found = [item for item in _list(items) if isinstance(item, dict) and item.get("type") == name]
     return _number(found[0].get("count")) if found else None
 
 
 def _tres(items: Any, *, mem_unit: str = "") -> str | None:
     """A TRES list as sacct prints it; counts that are unset or negative left out."""
     parts = []
-    for item in items or []:
+    for item in _list(items):
         count = _number(item.get("count")) if isinstance(item, dict) else None
         if count is not None:
             name = "/".join(filter(None, (_text(item.get("type")), _text(item.get("name")))))

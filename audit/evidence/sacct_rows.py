@@ -200,7 +200,7 @@ def _attached(rows: pl.DataFrame, carry: Carry) -> pl.Series:
         last["until"],
     )
     both = pl.concat([rows.select("job_id_raw", "start_time"), filled.slice(1)], how="horizontal")
-    slack = pl.duration(seconds=2)
+    slack = pl.duration(seconds=10)
     inside = pl.col("start_time").is_null() | (
         (pl.col("start_time") >= pl.col("begin") - slack) & (pl.col("start_time") <= pl.col("until") + slack)
     )
@@ -234,7 +234,7 @@ def _jobs(rows: pl.DataFrame) -> pl.DataFrame:
         node_count=nodes.cast(pl.Int64, strict=False),
         node_list=pl.when(~listed.is_in(["None assigned", "(null)", ""])).then(listed),
         exclusive=pl.when(pl.col("exclusive").is_not_null() & (pl.col("exclusive") != "")).then(
-            pl.col("exclusive").is_in(["NODE", "YES", "EXCLUSIVE", "TOPO"])
+            pl.col("exclusive").str.to_uppercase().is_in(["NODE", "YES", "EXCLUSIVE", "TOPO"])
         ),
         req_cores=req_cores,
         req_mem_bytes=req_mem,

@@ -37,7 +37,7 @@ def reason(report: Report, *keys: str) -> str | None:
     return next((reasons[key] for key in keys if reasons.get(key)), None)
 
 
-_BENDING = frozenset({"window.from", "hours.held", "cost.held_usd", "data_gaps"})
+_BENDING = frozenset({"window.from", "window.to", "hours.held", "cost.held_usd", "data_gaps"})
 
 
 def reasons_by_sentence(report: Report) -> list[tuple[list[str], str]]:

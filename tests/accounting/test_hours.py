@@ -144,3 +144,28 @@ def test_memory_that_accounting_does_not_state_is_null_with_a_reason():
     report = cluster.report()
     assert report["hours"]["held"]["mem_gib"] is None
     assert report["reasons"]["hours.held.mem_gib"]
+
+
+def test_a_fully_held_slice_is_idle_for_exactly_nothing():
+    cluster = Cluster(window=(0, 10))
+    cluster.node("m1", cores=20, mem_gib=64)
+    cluster.job("1", 0, 10, nodes="m1", cores=20, mem_gib=1.1)
+    cluster.add("node_state", node="m1", from_time=at(-9), to_time=at(-8), state="DOWN", is_down=True)
+    assert cluster.report()["cost"]["idle_usd"] == 0
+
+
+def test_shards_are_held_on_the_nodes_that_have_some():
+    cluster = Cluster(window=(0, 10))
+    cluster.node("m1", gpus=2, shards=8)
+    cluster.node("m2")
+    cluster.job("1", 0, 10, nodes="m1,m2", shards=4)
+    assert held(cluster)["gpu"] == pytest.approx(10)
+
+
+def test_hours_after_the_last_word_of_the_accounting_are_said():
+    cluster = Cluster(window=(0, 24))
+    cluster.node("m1")
+    cluster.job("1", 0, 2, nodes="m1")
+    report = cluster.report()
+    assert report["window"]["silent_hours"] == 22
+    assert report["reasons"]["window.to"]

@@ -136,6 +136,8 @@ def test_memory_by_cgroup(peaks, expected):
     assert (row["mem_used_bytes"], row["mem_source"]) == (expected, "cgroup")
     assert (row["cores_used"], row["core_source"], row["cores_max"]) == (0.5, "cgroup", 0.5)
     assert row["watched_share"] == 1
+    # Page cache lifted the kernel's own peak: said, so that nobody takes that peak for need.
+    assert bool(row["is_cache_inflated"]) is (kernel is not None and kernel > 1.05 * expected)
 
 
 def test_telemetry_that_watched_too_little_only_lifts_what_accounting_says():

@@ -70,6 +70,11 @@ def test_text_and_json_give_the_same_nodes(tmp_path: Path) -> None:
             [],
             1,
         ),
+        (
+            json.dumps({"nodes": [{"name": "n1", "cpus": 4, "real_memory": 2**64 - 2}, {"name": "n2", "cpus": 1e300}]}),
+            [],
+            2,
+        ),
     ],
 )
 def test_odd_inventories(tmp_path: Path, text: str, nodes: list[Any], rejects: int) -> None:

@@ -139,6 +139,7 @@ def test_the_same_attempt_and_step_as_from_text(tmp_path: Path, shape: Any) -> N
             },
             {"start_time": None, "state": "CANCELLED", "alloc_cores": None},
         ),
+        ({"steps": 5, "tres": {"allocated": 5}}, {"alloc_cores": None, "state": "COMPLETED"}),
         ({"tres": {"requested": [], "allocated": []}}, {"req_mem_bytes": 4 * 2048 * 2**20}),
     ],
 )

@@ -18,7 +18,7 @@ SELECT
         + CAST(r.alloc_gres IS NOT NULL AS INTEGER) + CAST(r.alloc_mem_bytes IS NOT NULL AS INTEGER)
         + CAST(r.cpu_s IS NOT NULL AS INTEGER) + CAST(r.time_limit_s IS NOT NULL AS INTEGER)
         + CAST(r.user_name IS NOT NULL AS INTEGER) + CAST(r.req_mem_bytes IS NOT NULL AS INTEGER)
-        + CAST(r.eligible IS NOT NULL AS INTEGER) + CAST(r.job_name IS NOT NULL AS INTEGER),
+        + CAST(r.sluid IS NOT NULL AS INTEGER) + CAST(r.eligible IS NOT NULL AS INTEGER) + CAST(r.job_name IS NOT NULL AS INTEGER),
         hash(r.state, r.job_id, r.exit_code, r.alloc_cores, r.alloc_mem_bytes, r.node_list, r.job_name, r.account, r.partition)
     ) AS weight
 FROM job_record AS r

@@ -7,8 +7,8 @@ WHERE s.submit IS NULL AND (
     s.db_index = r.db_index
     OR (
         (s.db_index IS NULL OR r.db_index IS NULL)
-        AND s.start_time >= r.start_time - INTERVAL 2 SECOND
-        AND (r.end_time IS NULL OR s.start_time <= r.end_time + INTERVAL 2 SECOND)
+        AND s.start_time >= r.start_time - INTERVAL 10 SECOND
+        AND (r.end_time IS NULL OR s.start_time <= r.end_time + INTERVAL 10 SECOND)
     )
     OR (s.start_time IS NULL AND r.end_time IS NULL)
 )
