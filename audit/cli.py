@@ -180,7 +180,9 @@ def _init(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _ingest(arguments: argparse.Namespace) -> ExitCode:
-    from audit.store.take import Options, as_json
+    from dataclasses import asdict
+
+    from audit.store import Options
     from audit.terminal import print_json, print_table
     from audit.workspace import find_workspace
 
@@ -193,7 +195,7 @@ def _ingest(arguments: argparse.Namespace) -> ExitCode:
     results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
     good = [r for r in results if not r.error]
     if arguments.json:
-        print_json([as_json(r) for r in results])
+        print_json([asdict(r) for r in results])
     else:
         print_table([_file_row(r) for r in good])
         if not results:
@@ -303,7 +305,7 @@ def _show(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _demo(arguments: argparse.Namespace) -> ExitCode:
-    from audit.sample import generate
+    from audit.sample import ACCELERATORS, generate
     from audit.store import Options
     from audit.terminal import Progress
     from audit.workspace import check_free, config_text, create_workspace
@@ -329,7 +331,7 @@ def _demo(arguments: argparse.Namespace) -> ExitCode:
             timezone=made.timezone,
             window_from=made.window_from.isoformat(),
             window_to=made.window_to.isoformat(),
-            accelerators={"a100": "A100-80GB", "v100": "V100-32GB"},
+            accelerators=ACCELERATORS,
             generated_sample=True,
         ),
     )

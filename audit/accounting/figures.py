@@ -10,13 +10,11 @@ from typing import Any
 import duckdb
 
 from audit import __version__
-from audit.accounting.reasons import LeftOut, reasons_for
+from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut, reasons_for
 from audit.accounting.views import CostMode, PricedResource, create_views
 from audit.workspace import Workspace
 
 MONTH_HOURS = 730
-MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
-INCOMPLETE_HOURS = 24  # a default window that reaches further before the first end is no basis for a month
 RESOURCES = {"core": "cores", "gpu": "gpus", "mem": "memory"}
 
 Row = dict[str, Any]

@@ -5,6 +5,9 @@ from typing import Any
 
 from audit.accounting.views import CostMode
 
+MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
+INCOMPLETE_HOURS = 24  # a default window that reaches further before the first end is no basis for a month
+SILENT_HOURS = 3  # after the last time the accounting names, before idle there has to be explained
 _NODE_FIGURES = (
     "slice.gpus",
     "slice.cores",
@@ -55,12 +58,12 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
         if hours is None:
             reasons[f"hours.held.{resource}"] = "no allocation in the accounting states it"
     window = report["window"]
-    if window["is_default"] and window["incomplete_hours"] > 24:
+    if window["is_default"] and window["incomplete_hours"] > INCOMPLETE_HOURS:
         reasons["window.from"] = (
             f"before {window['complete_from']}, when the first attempt ended, the accounting holds only attempts "
             f"that ended later; set from = {window['complete_from']} under [window] in audit.toml"
         )
-    if window["silent_hours"] > 3:
+    if window["silent_hours"] > SILENT_HOURS:
         reasons["window.to"] = (
             f"the last {window['silent_hours']:.1f} hours of the window come after the last time that the accounting "
             "names: they count as idle; set to under [window] in audit.toml if the dumps end there"
@@ -69,7 +72,7 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
         reasons["cost.held_usd_per_month"] = (
             "the window begins before the accounting is complete"
             if "window.from" in reasons
-            else "a window of less than 7 days says too little of a month"
+            else f"a window of less than {MONTH_FROM_HOURS // 24} days says too little of a month"
         )
     reasons |= _unmeasured(report)
     if report["data_gaps"]:

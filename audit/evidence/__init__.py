@@ -6,8 +6,9 @@ import ijson
 
 from audit.evidence import node_events, nodes, sacct_json, sacct_text, source
 from audit.evidence.interface import TABLES, Batch, Context, EvidenceError, Reader
+from audit.evidence.sacct_rows import OPEN_STATES
 
-__all__ = ["READERS", "TABLES", "Batch", "Context", "EvidenceError", "recognised"]
+__all__ = ["OPEN_STATES", "READERS", "TABLES", "Batch", "Context", "EvidenceError", "recognised"]
 
 READERS: dict[str, Reader] = {
     "sacct text": sacct_text.read,

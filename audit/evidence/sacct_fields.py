@@ -51,7 +51,7 @@ FREE_TEXT = frozenset(
 READ_FIELDS = """
     jobid jobidraw cluster dbindex sluid originalsluid user account partition qos jobname submit eligible start
     end elapsed elapsedraw suspended state exitcode derivedexitcode timelimit timelimitraw nnodes allocnodes
-    ntasks alloccpus ncpus reqcpus reqmem reqtres alloctres nodelist totalcpu cputimeraw maxrss averss
+    ntasks alloccpus ncpus reqcpus reqmem reqtres alloctres nodelist totalcpu maxrss averss
     tresusageinave tresusageinmax tresusageintot tresusageouttot admincomment exclusive
 """.split()
 _KNOWN = (
@@ -129,12 +129,15 @@ def _delimiter_for(first: bytes, count: int, where: str) -> str:
     )
 
 
+def missing_fields(fields: tuple[str, ...]) -> list[str]:
+    """What `fields` lack of what an audit needs."""
+    missing = [name for name in _NEEDED if name not in fields]
+    return missing if {"alloctres", "alloccpus", "ncpus"} & set(fields) else [*missing, "alloctres"]
+
+
 def _checked(fields: tuple[str, ...], where: str) -> tuple[str, ...]:
     """`fields` (an empty last one is `--parsable`'s trailing delimiter); EvidenceError where they do not suffice."""
-    missing = [name for name in _NEEDED if name not in fields]
-    if not {"alloctres", "alloccpus", "ncpus"} & set(fields):
-        missing.append("alloctres")
-    if missing:
+    if missing := missing_fields(fields):
         proper = {name.lower(): name for name in SITE_FIELDS}
         raise EvidenceError(
             f"columns missing: {', '.join(proper[name] for name in missing)}",

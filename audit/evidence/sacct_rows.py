@@ -50,7 +50,8 @@ def canonical(raw: pl.DataFrame, context: Context, carry: Carry) -> Batch:
         other = str(raw.filter(~mine)["cluster"][0])
         raw = raw.filter(mine)
     rows, rejects = _common(raw, context)
-    _check_elapsed(rows)
+    if context.columns:
+        _check_elapsed(rows)
     jobs, steps = rows.filter(~pl.col("is_step")), rows.filter(pl.col("is_step"))
     batch: dict[str, pl.DataFrame] = {"reject_record": rejects}
     attached = _attached(rows, carry)
@@ -155,7 +156,7 @@ def _check_elapsed(rows: pl.DataFrame) -> None:
     if odd > _FEW and odd * 2 > known.height:
         raise EvidenceError(
             f"its elapsed times are not those from start to end ({odd} of {known.height} records)",
-            remedy="its columns are not what they are called: check --columns, or the header",
+            remedy="its columns are not what --columns calls them",
         )
 
 

@@ -16,7 +16,7 @@ from audit.evidence.ahead import ahead
 from audit.evidence.interface import REJECT_SCHEMA, Batch, Context, EvidenceError
 from audit.evidence.lines import Lines
 from audit.evidence.recover import Line, Lost, Recovered, Recovery
-from audit.evidence.sacct_fields import FREE_TEXT, SHAPES, Layout, find_layout, header
+from audit.evidence.sacct_fields import FREE_TEXT, SHAPES, Layout, find_layout, header, missing_fields
 from audit.evidence.sacct_rows import Carry, canonical
 from audit.evidence.source import opened
 
@@ -101,13 +101,21 @@ class _Parser:
         self.open_end = self.layout.fields[-1] in FREE_TEXT
 
     def other_header(self, lines: Lines) -> int | None:
-        """The first line that is a header of another layout; None where there is none."""
+        """The first line that is a header of another layout; None where there is none.
+
+        A line in the midst of a record is part of a name, whatever it says.
+        """
         for index in lines.holding(b"JobID"):
-            text = lines.text(index)
-            found = header(text)
-            if found and (found.fields, found.delimiter) != (self.layout.fields, self.layout.delimiter):
+            found = header(lines.text(index))
+            if found is None or missing_fields(found.fields):
+                continue
+            same = (found.fields, found.delimiter) == (self.layout.fields, self.layout.delimiter)
+            if not same and (self.open_end or self._stands_free(lines, index)):
                 return index
         return None
+
+    def _stands_free(self, lines: Lines, index: int) -> bool:
+        return bool(lines.whole[index - 1]) if index else not self.held
 
     def parsed(self, lines: Lines, *, last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The records of a block as text by field, and its rejects."""

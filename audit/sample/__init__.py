@@ -1,5 +1,6 @@
 """The generated cluster month: Slurm text as a site would hand it over, its truth kept aside."""
 
+from audit.sample.cluster import ACCELERATORS
 from audit.sample.month import SampleSummary, generate
 
-__all__ = ["SampleSummary", "generate"]
+__all__ = ["ACCELERATORS", "SampleSummary", "generate"]

@@ -35,6 +35,8 @@ V100 = NodeClass("v", "v100", 2, 32 * GIB, 3 * MIB, 40, 190_000, "gpu")
 T4 = NodeClass("t", "t4", 1, 15 * GIB, 3 * MIB, 16, 94_000, "gpu")
 CPU = NodeClass("c", "", 0, 0, 0, 64, 257_000, "cpu")
 PREEMPTIBLE_PARTITION = "preempt"
+# Which cards the types are whose names fit two: an A100 comes with 40 or 80 GB, a V100 with 16 or 32.
+ACCELERATORS = {"a100": "A100-80GB", "v100": "V100-32GB"}
 
 
 @dataclass(frozen=True)

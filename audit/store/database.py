@@ -11,6 +11,7 @@ import duckdb
 
 from audit import __version__, units
 from audit.errors import AuditError
+from audit.evidence import OPEN_STATES
 from audit.workspace import Workspace
 
 _HERE = Path(__file__).parent
@@ -125,6 +126,7 @@ def settle(connection: duckdb.DuckDBPyConnection) -> None:
     if _is_settled(connection):
         return
     connection.begin()
+    connection.execute("CREATE OR REPLACE TEMP TABLE open_state AS SELECT unnest(?) AS state", [list(OPEN_STATES)])
     for path in sorted((_HERE / "settle").glob("*.sql")):
         for statement in statements(f"settle/{path.name}"):
             connection.execute(statement)

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -279,8 +278,3 @@ def _widen(tally: _Tally, frame: pl.DataFrame) -> None:
 
 def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat() + "Z"
-
-
-def as_json(result: FileResult) -> dict[str, Any]:
-    """One result with stable keys."""
-    return {key: getattr(result, key) for key in FileResult.__dataclass_fields__}

@@ -200,6 +200,16 @@ def test_the_columns_asked_of_a_site_tell_where_every_free_text_ends(file: Path)
     assert [r["job_name"] for r in found["job_record"]] == ["a\x1fb\n1\x1f", "train"]
 
 
+@pytest.mark.parametrize(
+    "header", ["JobID|State|Submit", "JobID|Submit|Start|End|State|AllocTRES", "|".join(OTHER_ORDER)]
+)
+def test_a_header_inside_a_name_is_part_of_the_name(file: Path, header: str) -> None:
+    fields = ["JobID", "JobIDRaw", "JobName", *FIELDS[2:-1]]
+    name = f"x\n{header}\n1|y"
+    found = read(file, dump(job("1"), job("2", JobName=name), job("3"), fields=fields))
+    assert [(r["job_id"], r["job_name"]) for r in found["job_record"]] == [("1", "train"), ("2", name), ("3", "train")]
+
+
 def test_a_dump_of_nothing_but_odd_lines_ends_soon(file: Path) -> None:
     first = ["JobName", *FIELDS[:-1]]
     text = (

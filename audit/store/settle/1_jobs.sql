@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMP TABLE contender AS
 SELECT
     r.rowid AS row_id, r.cluster, r.job_id_raw, d.second, r.db_index AS identity, r.start_time,
     (
-        CAST(r.state NOT IN ('PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', 'STOPPED', 'SIGNALING', 'STAGE_OUT') AS INTEGER),
+        CAST(r.state NOT IN (SELECT state FROM open_state) AS INTEGER),
         coalesce(r.end_time, r.start_time, TIMESTAMP '1970-01-01'), coalesce(r.elapsed_s, -1),
         CAST(r.start_time IS NOT NULL AS INTEGER) + CAST(r.db_index IS NOT NULL AS INTEGER)
         + CAST(r.alloc_gres IS NOT NULL AS INTEGER) + CAST(r.alloc_mem_bytes IS NOT NULL AS INTEGER)

@@ -25,7 +25,7 @@ HAVING count(*) > 1;
 CREATE OR REPLACE TEMP TABLE step_verdict AS
 SELECT rowid AS row_id, row_number() OVER (
     PARTITION BY cluster, job_id_raw, submit, step_id
-    ORDER BY CAST(state IN ('PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETING', 'RESIZING') AS INTEGER), end_time DESC NULLS LAST,
+    ORDER BY CAST(state = 'RESIZING' OR state IN (SELECT state FROM open_state) AS INTEGER), end_time DESC NULLS LAST,
         elapsed_s DESC NULLS LAST, rss_bytes DESC NULLS LAST, max_rss_bytes DESC NULLS LAST, cpu_s DESC NULLS LAST,
         CAST(db_index IS NULL AS INTEGER), hash(state, exit_code, alloc_cores, alloc_mem_bytes), rowid
 ) > 1 AS superseded
