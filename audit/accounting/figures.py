@@ -4,20 +4,20 @@ NULL means not measured, or that it cannot be known; `reasons` says why, by dott
 """
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from audit import __version__
+from audit.accounting import sections
+from audit.accounting.priced import CostMode, PricedResource
 from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut, reasons_for
-from audit.accounting.views import CostMode, PricedResource, create_views
+from audit.accounting.recoverable import actions, by_resource, recoverable
+from audit.accounting.rows import Row, less, only, ratio, rows, times
+from audit.accounting.views import create_views
 from audit.workspace import Workspace
 
 MONTH_HOURS = 730
 RESOURCES = {"core": "cores", "gpu": "gpus", "mem": "memory"}
-
-Row = dict[str, Any]
 
 
 def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
@@ -28,14 +28,19 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     """
     mode = create_views(connection, workspace)
     config = workspace.config
-    totals = _row(connection, "totals")
-    nodes = _row(connection, "node_totals") if mode.mode == "node" else {}
-    reach, over_size = _row(connection, "reach"), _row(connection, "over_size")
+    totals = only(connection, "totals")
+    nodes = only(connection, "node_totals") if mode.mode == "node" else {}
+    reach, over_size = only(connection, "reach"), only(connection, "over_size")
     window = _window(connection, reach["complete_from_s"], reach["known_to_s"])
+    factor, hours = _month_factor(window), _hours(totals, nodes)
+    sections.make_cards(connection, config)
+    won = recoverable(connection, mode, totals, window, factor)
+    resources, lost = by_resource(connection, factor), rows(connection, "lost")
+    whole_cluster = not config.slice_nodes and not config.slice_partitions
     measured = _measured(connection)
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
     gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()
-    rejects = _rows(connection, "rejects")
+    rejects = rows(connection, "rejects")
     report = {
         "schema": "audit-report/1",
         "version": __version__,
@@ -47,21 +52,32 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "attempts": totals["attempts"],
         "jobs": totals["jobs"],
         "coverage": coverage,
-        "hours": _hours(totals, nodes),
-        "cost": _cost(mode, totals, nodes, _month_factor(window)),
+        "hours": hours,
+        "cost": _cost(mode, totals, nodes, factor),
         "prices": [_price(p, mode) for p in mode.prices],
-        "lost": _rows(connection, "lost"),
-        "by_partition": _rows(connection, "by_partition"),
+        "recoverable": won,
+        "recoverable_by_resource": resources,
+        "actions": actions(resources, lost, won["by_class"], factor, window["observed_hours"]),
+        "lost": lost,
+        "by_partition": sections.by_partition(connection, mode),
+        "by_hour_of_week": sections.by_hour_of_week(connection, mode, config.timezone),
+        "accounts": rows(connection, "accounts"),
+        "families": rows(connection, "families"),
+        "users": rows(connection, "users"),
+        "gpus": sections.gpus(connection),
+        "use": sections.use(connection),
+        "node_coverage": sections.node_coverage(connection),
+        "reconciliation": sections.reconciliation(connection, hours["held"], whole_cluster),
         "measured": [_plain(m) for m in measured.values()],
         "efficiency": {
-            short: _ratio(measured[name]["used_hours"], measured[name]["measured_hours"])
+            short: ratio(measured[name]["used_hours"], measured[name]["measured_hours"])
             for short, name in RESOURCES.items()
         },
         "data_gaps": [{"from": _iso_s(a), "to": _iso_s(z)} for a, z in gaps],
         "rejects": {"rows": sum(r["rows"] for r in rejects), "by_reason": rejects},
         "evidence": [
             {**r, "first_time": _iso(r["first_time"]), "last_time": _iso(r["last_time"])}
-            for r in _rows(connection, "evidence")
+            for r in rows(connection, "evidence")
         ],
     }
     left_out = LeftOut(
@@ -84,7 +100,7 @@ def _steady(value: object) -> object:
 
 
 def _slice(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> Row:
-    size = _row(connection, "slice_size")
+    size = only(connection, "slice_size")
     known = mode.mode == "node"
     return {"nodes": size["nodes"], **{k: size[k] if known else None for k in ("gpus", "cores", "mem_gib")}}
 
@@ -92,7 +108,7 @@ def _slice(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> Row:
 def _hours(totals: Row, nodes: Row) -> Row:
     held = {"core": totals["core_hours"], "gpu": totals["gpu_hours"], "mem_gib": totals["mem_gib_hours"]}
     installed, down = ({r: nodes.get(f"{kind}_{r}") for r in held} for kind in ("installed", "down"))
-    capacity = {r: _less(installed[r], down[r]) for r in held}
+    capacity = {r: less(installed[r], down[r]) for r in held}
     return {"installed": installed, "capacity": capacity, "down": down, "held": held}
 
 
@@ -104,17 +120,20 @@ def _month_factor(window: Row) -> float | None:
 
 def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:
     installed, down = nodes.get("installed_usd"), nodes.get("down_usd")
-    capacity = _less(installed, down)
+    capacity = less(installed, down)
     usd = {
         "installed_usd": installed,
         "down_usd": down,
         "capacity_usd": capacity,
         "held_usd": totals["held_usd"],
-        "idle_usd": _less(capacity, totals["held_usd"]),
+        "idle_usd": less(capacity, totals["held_usd"]),
+        "idle_reserved_usd": nodes.get("reserved_usd"),
+        "used_usd": totals["used_usd"],
+        "kept_usd": totals["kept_usd"],
         "lost_usd": totals["lost_usd"],
         "not_measured_usd": totals["not_measured_usd"],
     }
-    months = {f"{k}_per_month": None if v is None or factor is None else v * factor for k, v in usd.items()}
+    months = {f"{key}_per_month": times(value, factor) for key, value in usd.items()}
     return {"mode": mode.mode, "basis": _basis(mode), "currency": "USD", **usd, **months}
 
 
@@ -126,17 +145,17 @@ def _basis(mode: CostMode) -> str:
 
 def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
     """By resource: how many attempts that held some were measured, by which source, and why others not."""
-    rows = _rows(connection, "measured")
+    every = rows(connection, "measured")
     found = {}
     for name in RESOURCES.values():
-        mine = [r for r in rows if r["resource"] == name]
+        mine = [r for r in every if r["resource"] == name]
         known = [r for r in mine if r["source"] is not None]
         measured_hours = sum(r["held_hours"] for r in known)
         found[name] = {
             "resource": name,
             "attempts": sum(r["attempts"] for r in known),
             "of_attempts": sum(r["attempts"] for r in mine),
-            "held_hours_share": _ratio(measured_hours, sum(r["held_hours"] for r in mine)),
+            "held_hours_share": ratio(measured_hours, sum(r["held_hours"] for r in mine)),
             "sources": {r["source"]: r["attempts"] for r in known},
             "not_measured": {r["reason"] or "not recorded": r["attempts"] for r in mine if r["source"] is None},
             "measured_hours": measured_hours,
@@ -150,7 +169,7 @@ def _plain(measured: Row) -> Row:
 
 
 def _coverage(connection: duckdb.DuckDBPyConnection, totals: Row, measured: dict[str, Row], floor: float) -> Row:
-    share = _ratio(totals["measured_usd"], totals["held_usd"])
+    share = ratio(totals["measured_usd"], totals["held_usd"])
     allowed = share is not None and share >= floor
     reason = None
     if share is None:
@@ -162,7 +181,7 @@ def _coverage(connection: duckdb.DuckDBPyConnection, totals: Row, measured: dict
         )
     return {
         "usd": share,
-        "jobs": _row(connection, "job_coverage")["jobs"],
+        "jobs": only(connection, "job_coverage")["jobs"],
         **{f"{short}_hours": measured[name]["held_hours_share"] for short, name in RESOURCES.items()},
         "floor": floor,
         "headline_allowed": allowed,
@@ -192,6 +211,7 @@ def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None
         "from": _iso_s(from_s),
         "to": _iso_s(to_s),
         "hours": (to_s - from_s) / 3600,
+        "observed_hours": connection.execute("SELECT sum(to_s - from_s) / 3600 FROM observed").fetchall()[0][0],
         "is_default": is_default,
         "complete_from": None if complete_from_s is None else _iso_s(complete_from_s),
         "incomplete_hours": max(0.0, min(complete_from_s or from_s, to_s) - from_s) / 3600,
@@ -202,28 +222,6 @@ def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None
 def _is_generated(connection: duckdb.DuckDBPyConnection) -> bool:
     row = connection.execute("SELECT coalesce(bool_or(generated), false) FROM evidence_file").fetchone()
     return bool(row and row[0])
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
-    result = connection.execute((Path(__file__).parent / "query" / f"{query}.sql").read_text(encoding="utf-8"))
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def _row(connection: duckdb.DuckDBPyConnection, query: str) -> Row:
-    return _rows(connection, query)[0]
-
-
-def _less(whole: float | None, part: float | None) -> float | None:
-    """The rest; what only the rounding of sums leaves is none."""
-    if whole is None or part is None:
-        return None
-    rest = whole - part
-    return 0.0 if abs(rest) <= 1e-9 * abs(whole) else rest
-
-
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -3,7 +3,7 @@
 SELECT n.cluster, n.node,
     greatest(o.from_s, coalesce(epoch(n.from_time), o.from_s)) AS from_s,
     least(o.to_s, coalesce(epoch(n.to_time), o.to_s)) AS to_s,
-    n.cores, n.mem_bytes, coalesce(n.gpus, 0) AS gpus, coalesce(n.shards, 0) AS shards,
+    n.cores, n.vcpus, n.mem_bytes, coalesce(n.gpus, 0) AS gpus, coalesce(n.shards, 0) AS shards,
     coalesce(n.gres, '') AS gres, coalesce(n.partitions, '') AS partitions
 FROM node AS n
 JOIN slice_node USING (cluster, node)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from audit.accounting.views import CostMode
+from audit.accounting.priced import CostMode
 
 MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
 INCOMPLETE_HOURS = 24  # a default window that reaches further before the first end is no basis for a month

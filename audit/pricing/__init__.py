@@ -1,6 +1,23 @@
-"""Price books: what a node class, or a core, a GiB and a GPU, cost an hour, with source and range."""
+"""Prices: what a node class, or a core, a GiB and a GPU, cost an hour, with source, basis and range."""
 
-from audit.pricing.book import PriceBook, Rate, list_book
-from audit.pricing.classes import ClassPrice, class_price, gpu_rate, unbundled_rates
+from audit.pricing.book import PriceBook, list_book
+from audit.pricing.cards import card_label, card_memory_bytes, card_of, gpu_counts
+from audit.pricing.classes import ClassPrice, Tariff, class_price, gpu_rate, read_tariff, unbundled_rate
+from audit.pricing.rates import Basis, Rate
 
-__all__ = ["ClassPrice", "PriceBook", "Rate", "class_price", "gpu_rate", "list_book", "unbundled_rates"]
+__all__ = [
+    "Basis",
+    "ClassPrice",
+    "PriceBook",
+    "Rate",
+    "Tariff",
+    "card_label",
+    "card_memory_bytes",
+    "card_of",
+    "class_price",
+    "gpu_counts",
+    "gpu_rate",
+    "list_book",
+    "read_tariff",
+    "unbundled_rate",
+]

@@ -3,7 +3,9 @@ CREATE TABLE job (
     cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, job_id VARCHAR, het_job_id VARCHAR,
     partition VARCHAR, state VARCHAR, start_time TIMESTAMP, end_time TIMESTAMP, elapsed_s DOUBLE,
     suspended_s DOUBLE, node_count BIGINT, cpu_s DOUBLE, derived_exit_code VARCHAR,
-    tasks BIGINT, max_rss_bytes BIGINT, rss_bytes BIGINT
+    tasks BIGINT, max_rss_bytes BIGINT, rss_bytes BIGINT, user_name VARCHAR, account VARCHAR, job_name VARCHAR,
+    eligible TIMESTAMP, time_limit_s DOUBLE, req_cores DOUBLE, req_mem_bytes BIGINT, req_gpus DOUBLE,
+    array_tasks BIGINT
 );
 CREATE TABLE span (
     cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, from_time TIMESTAMP, to_time TIMESTAMP,
@@ -18,7 +20,7 @@ CREATE TABLE step (
 );
 CREATE TABLE node (
     cluster VARCHAR, node VARCHAR, from_time TIMESTAMP, to_time TIMESTAMP, cores DOUBLE,
-    mem_bytes BIGINT, gpus DOUBLE, gres VARCHAR, gpu_type VARCHAR, shards DOUBLE,
+    vcpus DOUBLE, mem_bytes BIGINT, gpus DOUBLE, gres VARCHAR, gpu_type VARCHAR, shards DOUBLE,
     threads_per_core BIGINT, partitions VARCHAR
 );
 CREATE TABLE node_state (
