@@ -32,7 +32,8 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     nodes = only(connection, "node_totals") if mode.mode == "node" else {}
     reach, over_size = only(connection, "reach"), only(connection, "over_size")
     window = _window(connection, reach["complete_from_s"], reach["known_to_s"])
-    factor, hours = _month_factor(window), _hours(totals, nodes)
+    window["month_factor"] = factor = _month_factor(window)
+    hours = _hours(totals, nodes)
     sections.make_cards(connection, config)
     won = recoverable(connection, mode, totals, window, factor)
     resources, lost = by_resource(connection, factor), rows(connection, "lost")

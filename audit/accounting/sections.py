@@ -28,7 +28,7 @@ def by_partition(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[
     found = []
     for row in rows(connection, "by_partition"):
         mine = nodes.pop(row["partition"], None)
-        nothing = 0.0 if known else None
+        nothing = 0 if known else None
         found.append({**row, **{k: mine[k] if mine else nothing for k in unheld}})
     empty = {"attempts": 0, "core_hours": 0.0, "gpu_hours": 0.0, "mem_gib_hours": 0.0, **dict.fromkeys(_HELD, 0.0)}
     found += [{**empty, **row} for row in nodes.values()]

@@ -1,4 +1,4 @@
-"""A report's definition: its title and, in order, the pages and sections it is made of (report.toml)."""
+"""A report's definition: its title and, in order, the pages it is made of (report.toml)."""
 
 import tomllib
 from dataclasses import dataclass
@@ -10,14 +10,12 @@ from audit.materials import material
 
 @dataclass(frozen=True)
 class Definition:
-    """What report.toml says; `templates` is the folder its sections' templates and style sheet stand in."""
+    """What report.toml says; `templates` is the folder its pages' templates and style sheets stand in."""
 
     name: str
     title: str
     templates: Path
-    pages: tuple[tuple[str, ...], ...]
-    partition_rows: int
-    evidence_rows: int
+    pages: tuple[str, ...]
 
 
 def definition(name: str = "recoverable_capacity") -> Definition:
@@ -29,9 +27,7 @@ def definition(name: str = "recoverable_capacity") -> Definition:
             name=said["name"],
             title=said["title"],
             templates=material(f"templates/{said['templates']}"),
-            pages=tuple(tuple(page["sections"]) for page in said["page"]),
-            partition_rows=said["partition_rows"],
-            evidence_rows=said["evidence_rows"],
+            pages=tuple(said["pages"]),
         )
     except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise AuditError(

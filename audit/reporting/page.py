@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError
 from audit.reporting import numerals, wording
-from audit.reporting.cascade import cascade
 from audit.reporting.definition import Definition
 from audit.reporting.hostile import visible
+from audit.reporting.pages import PAGES
 from audit.reporting.period import period, span
-from audit.reporting.tables import evidence, partitions
-from audit.reporting.tiles import tiles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,19 +37,11 @@ def render_page(report: Mapping[str, Any], what: Definition) -> Page:
         .render(
             r=report,
             cost=report["cost"],
-            pages=what.pages,
+            pages=[(name, made) for name in what.pages if (made := PAGES[name](report)) is not None],
             title=what.title,
             css=style,
             created=_created(),
             period=period(report),
-            finding=wording.finding(report),
-            lede=wording.lede(report),
-            measured=wording.measured(report),
-            tiles=tiles(report),
-            cascade=cascade(report),
-            partitions=partitions(report, what.partition_rows),
-            evidence=evidence(report, what.evidence_rows),
-            reasons=wording.reasons_by_sentence(report),
             by_node=wording.node_sizes_known(report),
         )
     )
@@ -106,7 +96,8 @@ def _style(what: Definition) -> tuple[str, frozenset[str]]:
     """The style sheet with its hatch inside, so that report.html stands alone."""
     hatch = base64.b64encode((what.templates / "hatch.svg").read_bytes()).decode("ascii")
     url = f"data:image/svg+xml;base64,{hatch}"
-    style = (what.templates / "report.css").read_text(encoding="utf-8")
+    sheets = [what.templates / "report.css", *sorted(what.templates.glob("pages/*.css"))]
+    style = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     return style.replace("hatch.svg", url), frozenset({url})
 
 
