@@ -56,11 +56,8 @@ def two_jobs(a_gpus, b_need_gib):
 def test_memory_that_nobody_needs_frees_the_node_up_to_the_gpus_that_stay_held():
     # Memory binds: 0.1 + 0.9. A pays 24 x 0.1, B 24 x 0.9. B needs 20 GiB: then A's 4 of 8 GPUs bind, a half.
     cluster = two_jobs(a_gpus=4, b_need_gib=20)
-    assert [(r["resource"], r["held"], r["needed"]) for r in cluster.relation("binding", "at_s")][0] == (
-        "mem",
-        1.0,
-        0.5,
-    )
+    first = cluster.relation("binding", "at_s")[0]
+    assert (first["resource"], first["held"], first["needed"]) == ("mem", 1.0, 0.5)
     assert usd(cluster) == pytest.approx({"A": 2.40, "B": 21.60})
     assert usd(cluster, "recoverable_usd") == pytest.approx({"A": 0.0, "B": 12.00})
     report = cluster.report()
