@@ -1,8 +1,6 @@
 """One engagement is one folder: the paths in it, and `audit.toml`, read, checked and written."""
 
 import os
-import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -11,6 +9,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from audit.errors import UsageError
+from audit.price_settings import Prices, read_prices
+from audit.toml_table import Table, parsed, quote
 
 CONFIG_NAME = "audit.toml"
 GIB = 2**30
@@ -25,16 +25,6 @@ class NodeSize:
     mem_bytes: int | None
     gpus: float | None
     gpu_type: str | None
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Which price book holds, and the operator's own prices in US dollars an hour."""
-
-    book: str = "list"
-    accelerators: Mapping[str, str] = field(default_factory=dict)
-    classes: Mapping[str, float] = field(default_factory=dict)
-    unbundled: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,18 +127,6 @@ def _gib(value: Any) -> int:
     return int(_positive(value) * GIB)
 
 
-def _amounts(value: Any) -> Mapping[str, float]:
-    if not isinstance(value, dict):
-        raise _Wrong('expects lines like "class name" = 12.34')
-    return {key: _positive(item) for key, item in value.items()}
-
-
-def _names(value: Any) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        raise _Wrong('expects lines like a100 = "A100-80GB"')
-    return {key: _text(item) for key, item in value.items()}
-
-
 def _timezone(value: Any) -> str:
     name = _text(value)
     try:
@@ -158,12 +136,6 @@ def _timezone(value: Any) -> str:
     except (KeyError, ValueError, OSError):
         raise _Wrong(f'"{name}" is no time zone; use an IANA name such as "Europe/Berlin", or "UTC"') from None
     return name
-
-
-def _book(value: Any) -> str:
-    if value != "list":
-        raise _Wrong('knows "list" (on-demand list prices); state your own prices under [prices.usd_per_node_hour]')
-    return str(value)
 
 
 def _moment(value: Any) -> datetime | date:
@@ -180,14 +152,9 @@ _KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "window": {"from": _moment, "to": _moment},
     "slice": {"nodes": _hosts, "partitions": _texts},
     "nodes": {"names": _hosts, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
-    "prices": {
-        "book": _book,
-        "accelerators": _names,
-        "usd_per_node_hour": _amounts,
-        "unbundled": _amounts,
-    },
     "policy": {"coverage_floor": _share, "mem_step_gib": _gib, "whole_node_partitions": _texts},
 }
+_TABLES = {*_KEYS, "prices"} - {""}
 
 
 def to_utc(moment: datetime | date, timezone: str) -> datetime:
@@ -216,30 +183,26 @@ def read_config(path: Path) -> Config:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot be read ({error})", where=str(path), remedy="mend or remake it") from None
-    return parse_config(text, where=str(path))
+    return parse_config(text, where=str(path), folder=path.parent)
 
 
-def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
-    """The configuration in the text of an `audit.toml`; `where` is the name that errors show."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"is not TOML ({error})", where=where, remedy="mend that line") from None
+def parse_config(text: str, *, where: str = CONFIG_NAME, folder: Path = Path()) -> Config:
+    """The configuration in the text of the `audit.toml` of `folder`; `where` is the name that errors show."""
+    whole = parsed(text, where)
+    raw = whole.values
 
     def fail(table: str, key: str, why: str) -> UsageError:
-        name = f"{table}.{key}" if table else key
-        line = _line_of(text, table, key)
-        return UsageError(f"{name} {why}", where=f"{where}:{line}" if line else where)
+        return Table({}, (table,) if table else (), text, where).fail(key, why)
 
     def section(table: str, given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
             raise fail("", table, f"is a table; write [{table}] on a line of its own")
         parsed = {}
         for key, value in given.items():
-            if table == "" and key in _KEYS:
+            if table == "" and key in _TABLES:
                 continue
             if key not in _KEYS[table]:
-                known = sorted({*_KEYS[table], *([t for t in _KEYS if t] if table == "" else [])})
+                known = sorted({*_KEYS[table], *(_TABLES if table == "" else ())})
                 raise fail(table, key, f"is not a key of ours; known: {', '.join(known)}; mend its name or remove it")
             try:
                 parsed[key] = _KEYS[table][key](value)
@@ -255,7 +218,7 @@ def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
     bounds = {key: to_utc(moment, top["timezone"]) for key, moment in window.items()}
     if len(bounds) == 2 and bounds["from"] >= bounds["to"]:
         raise fail("window", "to", "is not after window.from; the window is from inclusive, to exclusive")
-    area, prices, policy = (section(t, raw.get(t, {})) for t in ("slice", "prices", "policy"))
+    area, policy = (section(t, raw.get(t, {})) for t in ("slice", "policy"))
     sizes = raw.get("nodes", [])
     if not isinstance(sizes, list):
         raise fail("", "nodes", "is a list of tables; write [[nodes]]")
@@ -270,12 +233,7 @@ def parse_config(text: str, *, where: str = CONFIG_NAME) -> Config:
         slice_nodes=area.get("nodes", ""),
         slice_partitions=area.get("partitions", ()),
         node_sizes=tuple(stated),
-        prices=Prices(
-            book=prices.get("book", "list"),
-            accelerators=prices.get("accelerators", {}),
-            classes=prices.get("usd_per_node_hour", {}),
-            unbundled=prices.get("unbundled", {}),
-        ),
+        prices=read_prices(whole.table("prices", 'book = "list", under [prices]'), folder),
         policy=Policy(
             coverage_floor=policy.get("coverage_floor", Policy.coverage_floor),
             mem_step_bytes=policy.get("mem_step_gib", Policy.mem_step_bytes),
@@ -300,26 +258,6 @@ def _named_twice(sizes: list[NodeSize]) -> str | None:
                 return node
             seen.add(node)
     return None
-
-
-def _line_of(text: str, table: str, key: str) -> int | None:
-    """The line on which `key` of `table` stands: None where the text does not spell it out."""
-    inside = ""
-    heading: int | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
-            inside = match[1]
-            if inside in (table, f"{table}.{key}".lstrip(".")):
-                heading = number
-        elif inside == table and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
-            return number
-    return heading
-
-
-def quote(text: str) -> str:
-    """A TOML basic string: nothing in `text` can end it."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'
 
 
 def config_text(
@@ -357,13 +295,17 @@ def config_text(
         '# gpu_type = "a100"',
         "",
         "[prices]",
-        'book = "list"',
+        'book = "list"              # or your own, beside this file: "my-prices.toml", with lines such as',
+        '# currency = "EUR", usd_per_unit = 1.08, [node_hour] "4xA100-80GB" = 11.50, fallback = "list" for the rest',
         "",
         "[prices.accelerators]      # which card a GRES type is, where two fit",
         chosen or '# a100 = "A100-80GB"',
         "",
         "[prices.usd_per_node_hour] # your own prices, by node class as the report names it",
         '# "4xA100-80GB" = 12.50',
+        "",
+        '# [prices.owned."4xA100-80GB"] # or what a node you bought costs: capital_usd = 240000, years = 4,',
+        "# power_kw = 6, pue = 1.3, usd_per_kwh = 0.15, running_usd_per_year = 20000",
         "",
         "[policy]",
         f"coverage_floor = {Policy.coverage_floor}       # below this share of dollars measured, no headline",
@@ -385,7 +327,7 @@ def create_workspace(root: Path, text: str) -> Workspace:
     path = root / CONFIG_NAME
     check_free(root)
     try:
-        config = parse_config(text)
+        config = parse_config(text, folder=root)
     except UsageError as error:
         error.where = "audit init"  # the file is not there yet: a line of it would tell nothing
         raise

@@ -85,6 +85,7 @@ NODE_SCHEMA: Schema = {
     "node": pl.String,
     "seen": _TIME,
     "cores": pl.Float64,
+    "vcpus": pl.Float64,
     "mem_bytes": pl.Int64,
     "gpus": pl.Float64,
     "gres": pl.String,

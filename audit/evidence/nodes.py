@@ -16,6 +16,7 @@ from audit.evidence.times import moments
 
 _MIB = 1 << 20
 _UNSET = 2**31  # what is larger is one of Slurm's "no value"; no node has as many MiB or CPUs
+_UNSET_16 = 2**16 - 2  # the same of Slurm's 16-bit counts
 _PAIR = re.compile(r"(?:^|\s)([A-Z]\w*)=(.*?)(?=\s+[A-Z]\w*=|\s*$)", re.S)
 _SEEN = ("LastBusyTime", "SlurmdStartTime", "BootTime")
 
@@ -45,6 +46,7 @@ def _from_text(said: dict[str, str]) -> dict[str, Any]:
     return _row(
         said["NodeName"].strip(),
         usable,
+        _vcpus(total, *(_count(said.get(name)) for name in ("Sockets", "CoresPerSocket", "ThreadsPerCore"))),
         _count(said.get("RealMemory")),
         _count(said.get("MemSpecLimit")),
         said.get("Gres"),
@@ -82,7 +84,19 @@ def _from_json(name: str, node: dict[str, Any]) -> dict[str, Any]:
     parts = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list) else []
     threads = _value(node.get("threads")) or 1
     spared = _value(node.get("specialized_memory"))
-    return _row(name, usable, _value(node.get("real_memory")), spared, node.get("gres"), threads, parts)
+    vcpus = _vcpus(_value(node.get("cpus")), *(_value(node.get(key)) for key in ("sockets", "cores", "threads")))
+    return _row(name, usable, vcpus, _value(node.get("real_memory")), spared, node.get("gres"), threads, parts)
+
+
+def _vcpus(total: float | None, sockets: float | None, cores: float | None, threads: float | None) -> float | None:
+    """The hardware threads of a node, all of it: sockets x cores a socket x threads a core; NULL where not told.
+
+    A Slurm CPU (`total`) is a thread, a core or a socket: where it is none of them they contradict, and it counts.
+    """
+    if not total or not sockets or not cores or not threads or max(sockets, cores, threads) >= _UNSET_16:
+        return None
+    whole = sockets * cores * threads
+    return whole if total in (whole, sockets * cores, sockets) else total
 
 
 def _unfit(row: dict[str, Any], state: str) -> str | None:
@@ -97,6 +111,7 @@ def _unfit(row: dict[str, Any], state: str) -> str | None:
 def _row(
     name: str,
     cores: float | None,
+    vcpus: float | None,
     mem_mib: float | None,
     spared_mib: float | None,
     gres: Any,
@@ -108,6 +123,7 @@ def _row(
     return {
         "node": name,
         "cores": cores,
+        "vcpus": vcpus,
         "mem_bytes": mem,
         **kept,
         "gpu_type": units.gpu_type(str(kept["gres"])),

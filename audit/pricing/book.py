@@ -16,6 +16,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.pricing.rates import Rate
+
 SAME_MEMORY = 0.1  # providers name one card's memory as 22.35, 24 or 22.9 GiB: within a tenth it is the same card
 
 
@@ -30,6 +32,7 @@ class Instance:
     vcpus: float
     mem_gib: float
     usd_per_hour: float
+    catalogue: str = ""  # where the row was read: version, provider and commit
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,6 @@ class Card:
     accelerator: str
     mem_gib: float
     instances: int
-
-
-@dataclass(frozen=True)
-class Rate:
-    """US dollars an hour, with the range over providers; low and high are None where audit.toml states it."""
-
-    usd_per_hour: float
-    low_usd_per_hour: float | None
-    high_usd_per_hour: float | None
-    providers: int
-    source: str
 
 
 @dataclass(frozen=True)
@@ -99,13 +91,16 @@ class PriceBook:
         """
         sold = self.of_card(card)
         whole = [i for i in sold if i.vcpus > 0]
+        used = whole or sold
         per_provider: dict[str, list[float]] = defaultdict(list)
-        for item in whole or sold:
+        for item in used:
             per_provider[item.provider].append(item.usd_per_hour / item.gpus)
-        what = "nodes with" if whole else "the card alone, without the node it sits in,"
+        what = "nodes" if whole else "the card alone, without the node it sits in"
         return _over_providers(
             {p: gpus * median(v) for p, v in per_provider.items()},
-            f"on-demand list prices of {what} {card.accelerator} {card.mem_gib:g} GB, per GPU",
+            f"{gpus:.4g} x median over providers of each one's median on-demand list price per GPU: "
+            f"{_named(card)}, {what}",
+            used,
         )
 
     @cached_property
@@ -123,20 +118,23 @@ class PriceBook:
             fits.append(CpuFit(provider, *_non_negative_fit(sizes, np.array([i.usd_per_hour for i in items]))))
         return tuple(fits)
 
-    def cpu_node(self, vcpus: float, mem_gib: float) -> Rate:
-        """A node without GPUs: what each provider's fit says of its size."""
-        costs = {f.provider: vcpus * f.usd_per_vcpu_hour + mem_gib * f.usd_per_mem_gib_hour for f in self.cpu_fits}
-        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
+    def cpu_node(self, vcpus: float, mem_gib: float, vcpus_are: str) -> Rate:
+        """A node without GPUs: what each provider's fit says of its size; `vcpus_are` says what was counted."""
+        return self._by_fit(vcpus, mem_gib, f"{vcpus:g} vCPUs ({vcpus_are}) and {mem_gib:g} GiB")
 
     def vcpu(self) -> Rate:
         """One vCPU for an hour, of the same fits."""
-        costs = {f.provider: f.usd_per_vcpu_hour for f in self.cpu_fits}
-        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
+        return self._by_fit(1, 0, "one vCPU, counted for one Slurm CPU")
 
     def mem_gib(self) -> Rate:
         """One GiB for an hour, of the same fits."""
-        costs = {f.provider: f.usd_per_mem_gib_hour for f in self.cpu_fits}
-        return _over_providers(costs, "on-demand list prices of CPU nodes, fitted on vCPUs and GiB by provider")
+        return self._by_fit(0, 1, "one GiB")
+
+    def _by_fit(self, vcpus: float, mem_gib: float, what: str) -> Rate:
+        costs = {f.provider: vcpus * f.usd_per_vcpu_hour + mem_gib * f.usd_per_mem_gib_hour for f in self.cpu_fits}
+        used = [i for i in self.instances if not i.gpus and i.provider in costs]
+        rule = "median over providers of each one's fit of on-demand list prices of CPU nodes on vCPUs and GiB"
+        return _over_providers(costs, f"{rule}: {what}", used)
 
     def gpu_alone(self, card: Card) -> Rate | None:
         """One card for an hour: the node's price less its vCPUs and GiB at the fitted rates, per GPU.
@@ -145,16 +143,23 @@ class PriceBook:
         """
         core, mem = self.vcpu().usd_per_hour, self.mem_gib().usd_per_hour
         per_provider: dict[str, list[float]] = defaultdict(list)
+        used = []
         for i in self.of_card(card):
             if (alone := i.usd_per_hour - i.vcpus * core - i.mem_gib * mem) > 0:
                 per_provider[i.provider].append(alone / i.gpus)
+                used.append(i)
         if not per_provider:
             return None
         return _over_providers(
             {p: median(v) for p, v in per_provider.items()},
-            f"on-demand list prices of nodes with {card.accelerator} {card.mem_gib:g} GB, per GPU, "
-            "less their vCPUs and GiB",
+            "median over providers of each one's median on-demand list price per GPU, less vCPUs and GiB at the fitted "
+            f"rates: {_named(card)}",
+            used,
         )
+
+
+def _named(card: Card) -> str:
+    return f"{card.accelerator}, {card.mem_gib:g} GB"
 
 
 def _grouped(sizes: list[float]) -> list[list[float]]:
@@ -167,8 +172,16 @@ def _grouped(sizes: list[float]) -> list[list[float]]:
     return groups
 
 
-def _over_providers(costs: dict[str, float], source: str) -> Rate:
-    return Rate(median(costs.values()), min(costs.values()), max(costs.values()), len(costs), source)
+def _over_providers(costs: dict[str, float], rule: str, used: Iterable[Instance]) -> Rate:
+    read = sorted({i.catalogue for i in used if i.catalogue})
+    return Rate(
+        median(costs.values()),
+        min(costs.values()),
+        max(costs.values()),
+        f"{rule}; {', '.join(read)}" if read else rule,
+        "list",
+        tuple(sorted(costs)),
+    )
 
 
 def _non_negative_fit(sizes: NDArray[np.float64], prices: NDArray[np.float64]) -> tuple[float, float]:
@@ -194,6 +207,7 @@ def list_book() -> PriceBook:
                 vcpus=float(row["vcpus"]),
                 mem_gib=float(row["memory_gib"]),
                 usd_per_hour=float(row["usd_per_hour_on_demand"]),
+                catalogue=f"{'/'.join(Path(row['source_path']).parts[1:-1])}@{row['source_commit'][:7]}",
             )
             for row in csv.DictReader(file)
             if row["usd_per_hour_on_demand"]

@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping
 
 from audit.errors import NoReportError, UsageError
+from audit.price_settings import Prices
 from audit.pricing.book import SAME_MEMORY, Card, PriceBook
-from audit.workspace import quote
+from audit.toml_table import quote
+from audit.units import card_share
 
 _MAKERS = {"nvidia", "amd", "tesla", "geforce", "instinct", "quadro"}
 _MIG = re.compile(r"[-_.]?\d+g\.\d+gb.*$")
+GIB = 2**30
 _ALIASES = {"h100nvl": 94.0, "v100s": 32.0}  # forms whose name, not a number, tells the card's memory in GiB
 
 
@@ -18,7 +21,7 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
     `chosen` is [prices.accelerators] of audit.toml: GRES type to card label. Raises NoReportError where two
     cards fit and nothing is chosen, UsageError where what is chosen is not in the book.
     """
-    plain = _MIG.sub("", gres_type.lower())
+    plain = without_mig(gres_type)
     choice = next((label for name, label in chosen.items() if name.lower() in (plain, gres_type.lower())), None)
     if choice is not None:
         return _labelled(choice, book)
@@ -36,6 +39,45 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
             remedy=f"under [prices.accelerators] in audit.toml write {quote(plain)} = {quote(names[-1])}",
         )
     return max(fitting, key=lambda c: c.instances)
+
+
+def gpu_counts(gres: str) -> dict[str, float]:
+    """Whole-card equivalents by GRES type of a normalised GRES text; type "" where none is named."""
+    counts: dict[str, float] = {}
+    for card, number in re.findall(r"(?:^|,)gpu(?::([^=,]+))?=(\d+(?:\.\d+)?)", gres):
+        counts[card] = counts.get(card, 0.0) + float(number) * card_share(card)
+    return counts
+
+
+def card_label(gres: str, prices: Prices, book: PriceBook) -> str | None:
+    """The label of the one card that a normalised GRES text names, MIG instances included (`A100-80GB`).
+
+    None where it names none or several, or which it is cannot be told.
+    """
+    card = _only_card(gres, prices, book)
+    return card.label if card else None
+
+
+def card_memory_bytes(gres: str, prices: Prices, book: PriceBook) -> int | None:
+    """The memory of a whole one of the cards that a normalised GRES text names, by the price book.
+
+    None where it names none or several, or which it is cannot be told.
+    """
+    card = _only_card(gres, prices, book)
+    return round(card.mem_gib * GIB) if card else None
+
+
+def _only_card(gres: str, prices: Prices, book: PriceBook) -> Card | None:
+    try:
+        found = {card_of(name, book, prices.accelerators) for name in gpu_counts(gres)}
+    except NoReportError:  # two cards fit, and nobody says which
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
+def without_mig(gres_type: str) -> str:
+    """A GRES type in lower case, less its MIG profile: `a100_3g.20gb` is an `a100`."""
+    return _MIG.sub("", gres_type.lower())
 
 
 def _labelled(label: str, book: PriceBook) -> Card:

@@ -1,16 +1,31 @@
-"""Prices of node classes, and the rates of unbundled mode, with what audit.toml states put first."""
+"""Prices of node classes, and the rates of unbundled mode: what the site states first, then the list book."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from audit.errors import NoReportError
-from audit.pricing.book import Card, PriceBook, Rate
-from audit.pricing.cards import card_of
-from audit.units import card_share
-from audit.workspace import Prices, quote
+from audit.price_settings import Prices
+from audit.pricing.book import Card, PriceBook, list_book
+from audit.pricing.cards import card_of, gpu_counts, without_mig
+from audit.pricing.own import OwnPrices, own_prices
+from audit.pricing.rates import Rate, total
+from audit.toml_table import quote
 
 GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """All that a price is looked up in. `accelerators` is [prices.accelerators]: GRES type to card label."""
+
+    own: OwnPrices
+    listed: PriceBook
+    accelerators: Mapping[str, str]
+
+    def card(self, gres_type: str) -> Card | None:
+        """The card of a GRES type; see `card_of`."""
+        return card_of(gres_type, self.listed, self.accelerators)
 
 
 @dataclass(frozen=True)
@@ -21,105 +36,106 @@ class ClassPrice:
     rate: Rate
 
 
-def gpu_counts(gres: str) -> dict[str, float]:
-    """Whole-card equivalents by GRES type of a normalised GRES text; type "" where none is named."""
-    counts: dict[str, float] = {}
-    for card, number in re.findall(r"(?:^|,)gpu(?::([^=,]+))?=(\d+(?:\.\d+)?)", gres):
-        counts[card] = counts.get(card, 0.0) + float(number) * card_share(card)
-    return counts
+def read_tariff(prices: Prices, listed: PriceBook | None = None) -> Tariff:
+    """What [prices] of audit.toml comes to; `listed` is the bundled list book where none is given.
+
+    Raises UsageError where the site's own book cannot be read or states what cannot be.
+    """
+    return Tariff(own_prices(prices), listed or list_book(), prices.accelerators)
 
 
-def class_price(gres: str, cores: float, mem_bytes: float, prices: Prices, book: PriceBook) -> ClassPrice:
-    """The class of a node of this size and its price, US dollars an hour; a Slurm CPU counts as one vCPU.
+def class_price(gres: str, cores: float, vcpus: float | None, mem_bytes: float, tariff: Tariff) -> ClassPrice:
+    """The class of a node of this size and its price, US dollars an hour.
 
-    GPU nodes are priced by their cards, as nodes with such cards are sold; others by cores and memory. What
-    audit.toml states under [prices.usd_per_node_hour] goes first.
-    Raises NoReportError where there is no price.
+    GPU nodes are priced by their cards, as nodes with such cards are sold; others by memory and vCPUs: the
+    node's hardware threads, and where `vcpus` is NULL one a Slurm CPU. Raises NoReportError where there is no price.
     """
     counts = gpu_counts(gres)
     if not counts:
         mem_gib = max(1, round(mem_bytes / GIB))  # nodes of one kind differ by a few MiB: they are one class
         name = f"cpu-{cores:g}c-{mem_gib}GiB"
-        return ClassPrice(name, _stated(name, prices) or book.cpu_node(cores, mem_gib))
+        return ClassPrice(name, _stated(name, tariff) or _cpu_node(name, cores, vcpus, mem_gib, tariff))
     slurm_name = "+".join(f"{n:g}x{card or 'gpu'}" for card, n in sorted(counts.items()))
-    if stated := _stated(slurm_name, prices):
+    if stated := _stated(slurm_name, tariff):
         return ClassPrice(slurm_name, stated)
     cards: dict[Card, float] = {}
     for name, number in counts.items():
-        if (card := card_of(name, book, prices.accelerators)) is None:
-            raise _no_price(slurm_name)
+        if (card := tariff.card(name)) is None:
+            raise _no_price(slurm_name, tariff)
         cards[card] = cards.get(card, 0.0) + number
-    name = "+".join(
-        f"{round(n, 2):g}x{card.label}" for card, n in sorted(cards.items(), key=lambda item: item[0].label)
-    )
-    rates = [book.gpu_node(card, number) for card, number in cards.items()]
-    return ClassPrice(name, _stated(name, prices) or _sum(rates))
+    ordered = sorted(cards.items(), key=lambda item: item[0].label)
+    name = "+".join(f"{round(number, 2):g}x{card.label}" for card, number in ordered)
+    if stated := _stated(name, tariff):
+        return ClassPrice(name, stated)
+    if tariff.own.ends_at:
+        raise _no_price(name, tariff)
+    return ClassPrice(name, total([tariff.listed.gpu_node(card, number) for card, number in ordered]))
 
 
-def unbundled_rates(prices: Prices, book: PriceBook) -> tuple[Rate, Rate]:
-    """US dollars for a core-hour and for a GiB-hour of memory."""
-    return (
-        _own(prices.unbundled, "core_hour_usd") or book.vcpu(),
-        _own(prices.unbundled, "mem_gib_hour_usd") or book.mem_gib(),
-    )
+def unbundled_rate(resource: Literal["core", "mem_gib"], tariff: Tariff) -> tuple[str, Rate]:
+    """The resource and US dollars for an hour of one core, or of one GiB of memory.
+
+    One Slurm CPU counts as one vCPU here, since node sizes are not known. NoReportError where it has no price.
+    """
+    own, key = tariff.own, f"{resource}_hour"
+    if stated := own.unbundled.get(key):
+        return resource, stated
+    if own.ends_at:
+        remedy = f"under [unbundled] in {own.ends_at} write {key} = its price"
+        raise NoReportError(f"{key} has no price", remedy=remedy)
+    return resource, tariff.listed.vcpu() if resource == "core" else tariff.listed.mem_gib()
 
 
-def gpu_rate(gres: str, prices: Prices, book: PriceBook) -> tuple[str, Rate]:
+def gpu_rate(gres: str, tariff: Tariff) -> tuple[str, Rate]:
     """What the GPUs of a normalised GRES text are, and US dollars an hour for one of them (types by number).
 
     Raises NoReportError where a type has no price.
     """
-    counts = gpu_counts(gres)
-    if own := _own(prices.unbundled, "gpu_hour_usd"):
+    if own := tariff.own.gpu_hour.get(""):
         return "gpu", own
+    counts = gpu_counts(gres)
     labels, rates = [], []
     for name, number in sorted(counts.items()) or [("", 1.0)]:
-        card = card_of(name, book, prices.accelerators)
-        rate = book.gpu_alone(card) if card else None
-        if card is None or rate is None:
-            raise NoReportError(
-                f"GPUs of type {quote(name or 'not named')} have no price",
-                remedy="under [prices.unbundled] in audit.toml write gpu_hour_usd = its dollars an hour",
-            )
-        labels.append(card.label)
-        rates.append(_times(rate, number / sum(counts.values())))
-    return "gpu:" + "+".join(dict.fromkeys(labels)), _sum(rates)
+        label, rate = _one_gpu(name, tariff)
+        labels.append(label)
+        rates.append(rate.times(number / sum(counts.values())) if counts else rate)
+    return "gpu:" + "+".join(dict.fromkeys(labels)), total(rates)
 
 
-def _stated(name: str, prices: Prices) -> Rate | None:
-    usd = next((usd for key, usd in prices.classes.items() if key.lower() == name.lower()), None)
-    return None if usd is None else Rate(usd, None, None, 0, "audit.toml, prices.usd_per_node_hour")
+def _one_gpu(gres_type: str, tariff: Tariff) -> tuple[str, Rate]:
+    """A card's label, or the GRES type where it is priced under that, and its rate."""
+    own = tariff.own
+    plain = without_mig(gres_type)
+    if plain and (rate := own.gpu_hour.get(plain)):
+        return plain, rate
+    card = tariff.card(gres_type)
+    if card and (rate := own.gpu_hour.get(card.label.lower())):
+        return card.label, rate
+    listed = None if own.ends_at or card is None else tariff.listed.gpu_alone(card)
+    if card is None or listed is None:
+        write = f"in {own.ends_at} write gpu_hour" if own.ends_at else "in audit.toml write gpu_hour_usd"
+        raise NoReportError(
+            f"GPUs of type {quote(gres_type or 'not named')} have no price",
+            remedy=f"under {'[unbundled]' if own.ends_at else '[prices.unbundled]'} {write} = the price of one an hour",
+        )
+    return card.label, listed
 
 
-def _own(rates: Mapping[str, float], key: str) -> Rate | None:
-    return Rate(rates[key], None, None, 0, f"audit.toml, prices.unbundled.{key}") if key in rates else None
+def _cpu_node(name: str, cores: float, vcpus: float | None, mem_gib: float, tariff: Tariff) -> Rate:
+    if tariff.own.ends_at:
+        raise _no_price(name, tariff)
+    counted = "one a Slurm CPU: hardware threads are not known" if vcpus is None else "hardware threads"
+    return tariff.listed.cpu_node(cores if vcpus is None else vcpus, mem_gib, counted)
 
 
-def _times(rate: Rate, factor: float) -> Rate:
-    low, high = rate.low_usd_per_hour, rate.high_usd_per_hour
-    return Rate(
-        rate.usd_per_hour * factor,
-        None if low is None else low * factor,
-        None if high is None else high * factor,
-        rate.providers,
-        rate.source,
-    )
+def _stated(name: str, tariff: Tariff) -> Rate | None:
+    return tariff.own.node_hour.get(name.lower())
 
 
-def _sum(rates: list[Rate]) -> Rate:
-    if len(rates) == 1:
-        return rates[0]
-    return Rate(
-        sum(r.usd_per_hour for r in rates),
-        sum(r.low_usd_per_hour or 0.0 for r in rates),
-        sum(r.high_usd_per_hour or 0.0 for r in rates),
-        min(r.providers for r in rates),
-        "; ".join(dict.fromkeys(r.source for r in rates)),
-    )
-
-
-def _no_price(name: str) -> NoReportError:
+def _no_price(name: str, tariff: Tariff) -> NoReportError:
+    own = tariff.own.ends_at
+    place = f"[node_hour] in {own}" if own else "[prices.usd_per_node_hour] in audit.toml"
     return NoReportError(
         f"node class {quote(name)} has no price",
-        remedy=f"under [prices.usd_per_node_hour] in audit.toml write {quote(name)} = its dollars an hour",
+        remedy=f"under {place} write {quote(name)} = {'its price' if own else 'its dollars'} an hour",
     )

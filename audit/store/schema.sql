@@ -117,6 +117,7 @@ CREATE TABLE node_record (
     node             VARCHAR NOT NULL,
     seen             TIMESTAMP,               -- when the inventory was taken, as far as it tells
     cores            DOUBLE,
+    vcpus            DOUBLE,                  -- hardware threads of the whole node; NULL: not told
     mem_bytes        BIGINT,
     gpus             DOUBLE,
     gres             VARCHAR,                 -- normalised: gpu:a100=4,shard=16

@@ -1,62 +1,20 @@
-"""Prices: medians over providers, cards told by GRES type, and what audit.toml states going first."""
+"""Prices of node classes and rates: the list book's rule, vCPUs, and what the site states going first."""
+
+import csv
+from pathlib import Path
+from statistics import median
 
 import pytest
 
-from audit.errors import NoReportError, UsageError
-from audit.pricing import PriceBook, class_price, gpu_rate, list_book, unbundled_rates
+import audit.pricing
+from audit.errors import NoReportError
+from audit.price_settings import Prices
+from audit.pricing import PriceBook, class_price, gpu_rate, list_book, read_tariff, unbundled_rate
 from audit.pricing.book import Instance
-from audit.pricing.cards import card_of
-from audit.workspace import Prices
 
 GIB = 2**30
-
-CARDS = {
-    "h100": "H100",
-    "nvidia_h100_80gb_hbm3": "H100",
-    "h100_nvl": "H100-94GB",
-    "h200": "H200",
-    "a100_80gb": "A100-80GB",
-    "a100_80": "A100-80GB",
-    "nvidia_a100-sxm4-40gb": "A100",
-    "nvidia_a100_80gb_pcie_1g.10gb": "A100-80GB",
-    "tesla_v100-sxm2-32gb": "V100-32GB",
-    "l4": "L4",
-    "l40": "L40",
-    "L40S": "L40S",
-    "a10": "A10",
-    "a10g": "A10G",
-    "t4": "T4",
-    "rtx_a6000": "A6000",
-    "a4000": "RTXA4000",
-    "geforce_rtx_3090": "RTX3090",
-    "quadro_rtx_6000": "RTX6000",
-    "rtx_6000_ada_generation": "RTX6000-Ada",
-    "mi300x": "MI300X",
-    "p40": None,
-    "a30": None,
-    "gtx1080ti": None,
-    "gpu": None,
-    "": None,
-}
-
-
-@pytest.mark.parametrize("gres_type, label", CARDS.items())
-def test_a_gres_type_names_a_card(gres_type, label):
-    card = card_of(gres_type, list_book(), {})
-    assert (card.label if card else None) == label
-
-
-@pytest.mark.parametrize("gres_type", ["a100", "a100_3g.20gb", "v100"])
-def test_a_type_that_fits_two_cards_needs_a_line_in_audit_toml(gres_type):
-    with pytest.raises(NoReportError, match=r"\[prices.accelerators\]"):
-        card_of(gres_type, list_book(), {})
-    chosen = {"a100": "A100-80GB", "v100": "V100"}
-    assert card_of(gres_type, list_book(), chosen).label in chosen.values()
-
-
-def test_a_card_that_the_book_does_not_hold_cannot_be_chosen():
-    with pytest.raises(UsageError, match='"B9000"'):
-        card_of("a100", list_book(), {"a100": "B9000"})
+LISTED = read_tariff(Prices())
+CSV = list(csv.DictReader((Path(audit.pricing.__file__).parent / "prices.csv").open(encoding="utf-8")))
 
 
 def book(*rows):
@@ -80,8 +38,80 @@ THREE = book(
 )
 
 
+IN_THREE = read_tariff(Prices(), THREE)
+
+
+def rates(tariff):
+    return [unbundled_rate(resource, tariff)[1].usd_per_hour for resource in ("core", "mem_gib")]
+
+
+@pytest.mark.parametrize(
+    ("gres", "accelerator", "sizes", "gpus"),
+    [
+        ("gpu:nvidia_a100_80gb_pcie=4", "A100-80GB", {"80.0"}, 4),
+        ("gpu:h100=8", "H100", {"80.0"}, 8),  # 94 GB is another card
+        ("gpu:l40s=2", "L40S", {"48.0", "44.7"}, 2),  # the same card, in GB and in GiB
+        ("gpu:t4=1", "T4", {"16.0"}, 1),  # the card without a node is no instance
+    ],
+)
+def test_the_list_price_of_a_gpu_node_is_what_the_csv_comes_to(gres, accelerator, sizes, gpus):
+    per_gpu = {}
+    for row in CSV:
+        if row["accelerator"] == accelerator and row["accelerator_memory_gib"] in sizes and float(row["vcpus"]):
+            price = float(row["usd_per_hour_on_demand"] or "nan")
+            per_gpu.setdefault(row["provider"], []).append(price / float(row["accelerator_count"]))
+    medians = [median(prices) for prices in per_gpu.values()]
+    rate = class_price(gres, 64, None, GIB, LISTED).rate
+    found = (rate.usd_per_hour, rate.low_usd_per_hour, rate.high_usd_per_hour)
+    assert found == pytest.approx((gpus * median(medians), gpus * min(medians), gpus * max(medians)))
+    assert (rate.provider_names, rate.providers) == (tuple(sorted(per_gpu)), len(per_gpu))
+
+
+def test_two_providers_prices_of_a_card_meet_in_the_middle():
+    # RTX6000-Ada: runpod 1.14; verda the median of 0.8262 and 1.652 / 2 = 0.826: 0.8261. Of the two 0.98305.
+    rate = class_price("gpu:rtx_6000_ada_generation=2", 8, None, GIB, LISTED).rate
+    assert rate.usd_per_hour == pytest.approx(2 * 0.98305)
+
+
+def non_negative_fit(rows):
+    """Least squares of price on vCPUs and GiB by the normal equations; a coefficient below 0 is 0."""
+    vcpus, mem, price = ([float(r[k]) for r in rows] for k in ("vcpus", "memory_gib", "usd_per_hour_on_demand"))
+    vv, vm, mm = (sum(x * y for x, y in zip(*pair, strict=True)) for pair in ((vcpus, vcpus), (vcpus, mem), (mem, mem)))
+    vp, mp = (sum(x * y for x, y in zip(side, price, strict=True)) for side in (vcpus, mem))
+    det = vv * mm - vm * vm
+    of_vcpu, of_mem = (vp * mm - vm * mp) / det, (vv * mp - vm * vp) / det
+    return (0, mp / mm) if of_vcpu < 0 else (vp / vv, 0) if of_mem < 0 else (of_vcpu, of_mem)
+
+
+def test_the_list_price_of_a_cpu_node_is_what_the_csv_comes_to():
+    by_provider = {}
+    for row in CSV:
+        if not row["accelerator"] and row["usd_per_hour_on_demand"]:
+            by_provider.setdefault(row["provider"], []).append(row)
+    fits = [
+        non_negative_fit(rows)
+        for rows in by_provider.values()
+        if len({round(float(r["memory_gib"]) / float(r["vcpus"]), 2) for r in rows}) > 1
+    ]
+    prices = [128 * of_vcpu + 512 * of_mem for of_vcpu, of_mem in fits]
+    found = class_price("", 64, 128, 512 * GIB, LISTED)
+    assert found.node_class == "cpu-64c-512GiB"
+    rate = found.rate
+    ends = (rate.usd_per_hour, rate.low_usd_per_hour, rate.high_usd_per_hour)
+    assert ends == pytest.approx((median(prices), min(prices), max(prices)))
+    assert rates(LISTED) == pytest.approx([median(f[0] for f in fits), median(f[1] for f in fits)])
+
+
+def test_a_source_names_rule_card_memory_and_catalogue():
+    rate = class_price("gpu:a100_80gb=4", 64, None, GIB, LISTED).rate
+    assert {"median", "A100-80GB", "80", "v8/aws@00148f2", "v5/azure@3f5f697"} <= set(
+        rate.source.replace(",", " ").replace(";", " ").split()
+    )
+    assert (rate.basis, rate.as_of) == ("list", None)
+
+
 def test_a_gpu_node_costs_its_gpus_times_the_median_of_provider_medians():
-    found = class_price("gpu:x1=4", 64, 512 * GIB, Prices(), THREE)
+    found = class_price("gpu:x1=4", 64, None, 512 * GIB, IN_THREE)
     assert found.node_class == "4xX1"
     rate = found.rate
     assert (rate.usd_per_hour, rate.low_usd_per_hour, rate.high_usd_per_hour, rate.providers) == (
@@ -94,45 +124,55 @@ def test_a_gpu_node_costs_its_gpus_times_the_median_of_provider_medians():
 
 def test_a_card_sold_without_a_node_says_nothing_of_what_a_node_costs():
     bare = ("d", "X1", 1, 40.0, 0, 0, 0.5)
-    with_bare = PriceBook((*THREE.instances, Instance(*bare)))
-    assert class_price("gpu:x1=4", 64, GIB, Prices(), with_bare) == class_price("gpu:x1=4", 64, GIB, Prices(), THREE)
-    only_bare = class_price("gpu:x1=4", 64, GIB, Prices(), book(bare))
+    with_bare = read_tariff(Prices(), PriceBook((*THREE.instances, Instance(*bare))))
+    assert class_price("gpu:x1=4", 64, None, GIB, with_bare) == class_price("gpu:x1=4", 64, None, GIB, IN_THREE)
+    only_bare = class_price("gpu:x1=4", 64, None, GIB, read_tariff(Prices(), book(bare)))
     assert only_bare.rate.usd_per_hour == 2
     assert "without the node" in only_bare.rate.source
 
 
 def test_a_cpu_node_costs_what_the_fits_of_providers_say():
-    found = class_price("", 10, 100 * GIB, Prices(), THREE)
+    found = class_price("", 10, None, 100 * GIB, IN_THREE)
     assert found.node_class == "cpu-10c-100GiB"
     assert found.rate.usd_per_hour == pytest.approx((3 + 6) / 2)
     assert (found.rate.low_usd_per_hour, found.rate.high_usd_per_hour) == pytest.approx((3, 6))
 
 
+@pytest.mark.parametrize(
+    ("cores", "vcpus", "usd"),
+    [
+        (10, None, (10 * 0.1 + 2 + 10 * 0.2 + 4) / 2),  # 100 GiB are 2 with a, 4 with b
+        (10, 10, (10 * 0.1 + 2 + 10 * 0.2 + 4) / 2),  # a Slurm CPU is a thread
+        (10, 20, (20 * 0.1 + 2 + 20 * 0.2 + 4) / 2),  # a Slurm CPU is a core with two
+    ],
+)
+def test_a_cpu_node_is_priced_by_its_hardware_threads_and_named_by_its_cores(cores, vcpus, usd):
+    found = class_price("", cores, vcpus, 100 * GIB, IN_THREE)
+    assert (found.node_class, found.rate.usd_per_hour) == ("cpu-10c-100GiB", pytest.approx(usd))
+
+
 def test_a_fit_never_prices_a_resource_below_nothing():
     cheap_memory = book(("a", "", 0, 0, 2, 4, 2.0), ("a", "", 0, 0, 2, 16, 1.0))
-    core, mem = unbundled_rates(Prices(), cheap_memory)
-    assert core.usd_per_hour == pytest.approx(0.75)
-    assert mem.usd_per_hour == 0
+    assert rates(read_tariff(Prices(), cheap_memory)) == [pytest.approx(0.75), 0]
 
 
 def test_a_gpu_alone_is_its_node_less_vcpus_and_memory():
     # Rates: 0.15 a vCPU, 0.03 a GiB. a, small: 4 - 8 x 0.15 - 64 x 0.03 = 0.88; large: less than its vCPUs
     # and memory, says nothing. b: (20 - 32 x 0.15 - 256 x 0.03) / 4 = 1.88. c: as the large one of a.
-    core, mem = unbundled_rates(Prices(), THREE)
-    assert (core.usd_per_hour, mem.usd_per_hour) == pytest.approx((0.15, 0.03))
-    name, rate = gpu_rate("gpu:x1_40gb=2", Prices(), THREE)
+    assert rates(IN_THREE) == pytest.approx([0.15, 0.03])
+    name, rate = gpu_rate("gpu:x1_40gb=2", IN_THREE)
     assert (name, rate.usd_per_hour, rate.providers) == ("gpu:X1", pytest.approx((0.88 + 1.88) / 2), 2)
 
 
 def test_mig_instances_are_priced_as_their_part_of_the_card():
-    whole = class_price("gpu:a100_80gb=1", 8, GIB, Prices(), list_book()).rate.usd_per_hour
-    parts = class_price("gpu:a100_80gb_3g.40gb=2", 8, GIB, Prices(), list_book())
+    whole = class_price("gpu:a100_80gb=1", 8, None, GIB, LISTED).rate.usd_per_hour
+    parts = class_price("gpu:a100_80gb_3g.40gb=2", 8, None, GIB, LISTED)
     assert parts.node_class == "1xA100-80GB"
     assert parts.rate.usd_per_hour == pytest.approx(whole)
 
 
 def test_two_kinds_of_card_in_a_node_add_up():
-    parts = [class_price(f"gpu:{g}", 8, GIB, Prices(), list_book()) for g in ("t4=2", "l4=1", "l4=1,gpu:t4=2")]
+    parts = [class_price(f"gpu:{g}", 8, None, GIB, LISTED) for g in ("t4=2", "l4=1", "l4=1,gpu:t4=2")]
     assert parts[2].node_class == "1xL4+2xT4"
     assert parts[2].rate.usd_per_hour == pytest.approx(sum(p.rate.usd_per_hour for p in parts[:2]))
 
@@ -140,20 +180,20 @@ def test_two_kinds_of_card_in_a_node_add_up():
 @pytest.mark.parametrize("name", ["4xA100-80GB", "4xa100"])
 def test_a_stated_price_goes_first(name):
     prices = Prices(classes={name: 7.5}, accelerators={"a100": "A100-80GB"} if "GB" in name else {})
-    rate = class_price("gpu:a100=4", 64, 512 * GIB, prices, list_book()).rate
-    assert (rate.usd_per_hour, rate.low_usd_per_hour, rate.source.split(",")[0]) == (7.5, None, "audit.toml")
+    rate = class_price("gpu:a100=4", 64, None, 512 * GIB, read_tariff(prices)).rate
+    assert (rate.usd_per_hour, rate.low_usd_per_hour, rate.basis, rate.providers) == (7.5, None, "contract", 0)
 
 
 def test_stated_rates_go_first():
     prices = Prices(unbundled={"core_hour_usd": 0.01, "mem_gib_hour_usd": 0.002, "gpu_hour_usd": 1.5})
-    assert [r.usd_per_hour for r in unbundled_rates(prices, list_book())] == [0.01, 0.002]
-    assert gpu_rate("gpu=3", prices, list_book())[1].usd_per_hour == 1.5
+    assert rates(read_tariff(prices)) == [0.01, 0.002]
+    assert gpu_rate("gpu=3", read_tariff(prices))[1].usd_per_hour == 1.5
 
 
 @pytest.mark.parametrize("gres", ["gpu=2", "gpu:abacus=1", ""])
 def test_gpus_of_no_known_type_have_no_price(gres):
     with pytest.raises(NoReportError, match="gpu_hour_usd"):
-        gpu_rate(gres, Prices(), list_book())
+        gpu_rate(gres, LISTED)
 
 
 def test_every_row_of_the_book_is_a_sound_price():
