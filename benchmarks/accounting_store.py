@@ -29,11 +29,11 @@ SELECT 1 AS file_id, i AS line, 'big' AS cluster, CAST(i AS VARCHAR) AS job_id_r
     {START} + to_seconds(floor((turn + 1) * slot_s) - i % 7) AS end_time,
     floor((turn + 1) * slot_s) - i % 7 - floor(turn * slot_s) AS elapsed_s, 86400.0 AS time_limit_s,
     'user' || i % 997 AS user_name, 'account' || i % 61 AS account, 'part' || i % 5 AS partition,
-    'train_' || i % 4999 || '_' || i AS job_name,
+    'train_' || i % 4999 || '_' || i % 100 AS job_name,
     CASE WHEN i % 11 = 0 THEN 'FAILED' ELSE 'COMPLETED' END AS state, 1 + extra AS node_count,
     CASE WHEN extra = 1 THEN 'n' || node || ',n' || (node + 1) % {NODES} ELSE 'n' || node END AS node_list,
-    false AS exclusive, 4.0 * (1 + extra) AS req_cores, (1 + extra) * (1 + i % 40) * 1073741824 AS req_mem_bytes,
-    4.0 * (1 + extra) AS alloc_cores, (1 + extra) * (1 + i % 40) * 1073741824 AS alloc_mem_bytes,
+    false AS exclusive, 2.0 * (1 + extra) AS req_cores, (1 + extra) * (2 + i % 79) * 1073741824 AS req_mem_bytes,
+    2.0 * (1 + extra) AS alloc_cores, (1 + extra) * (2 + i % 79) * 1073741824 AS alloc_mem_bytes,
     CASE WHEN i % 4 = 0 THEN 1.0 ELSE 0 END AS alloc_gpus, CASE WHEN i % 4 = 0 THEN 'gpu:h100=1' ELSE '' END AS alloc_gres,
     CASE WHEN i % 4 = 0 THEN 1.0 ELSE 0 END AS req_gpus, 1000.0 + i % 5000 AS cpu_s, false AS superseded
 FROM attempt

@@ -9,13 +9,12 @@ WITH held AS (
     FROM held_allocation GROUP BY cluster, job_id_raw, submit
 ), priced AS (
     SELECT h.*, o.* EXCLUDE (cluster, job_id_raw, submit), c.* EXCLUDE (cluster, job_id_raw, submit),
-        u.* EXCLUDE (cluster, job_id_raw, submit, elapsed_s), f.family, c.core_usd + c.gpu_usd + c.mem_usd AS usd,
+        u.* EXCLUDE (cluster, job_id_raw, submit, elapsed_s), c.core_usd + c.gpu_usd + c.mem_usd AS usd,
         CASE WHEN u.core_source IS NULL THEN 0 ELSE c.core_usd END + CASE WHEN u.gpu_source IS NULL THEN 0 ELSE c.gpu_usd END
             + CASE WHEN u.mem_source IS NULL THEN 0 ELSE c.mem_usd END AS measured_usd,
         CASE WHEN c.core_usd IS NULL THEN NULL WHEN o.lost_cause IS NULL THEN 1 ELSE 0 END AS ends_well
     FROM held AS h
     JOIN outcome AS o USING (cluster, job_id_raw, submit)
-    JOIN family AS f ON f.job_name IS NOT DISTINCT FROM o.job_name
     LEFT JOIN attempt_cost AS c USING (cluster, job_id_raw, submit)
     LEFT JOIN usage AS u USING (cluster, job_id_raw, submit)
 ), bucket AS (

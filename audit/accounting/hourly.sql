@@ -24,11 +24,12 @@ WITH part AS (
         coalesce(r.core_win_s + CASE WHEN r.resource = 'core' THEN r.win * (p.at_s - p.edge_s) ELSE 0 END, 0) AS core_win_s
     FROM placed AS p LEFT JOIN running AS r ON r.cluster = p.cluster AND r.node = p.node AND r.at_s = p.edge_s
     WHERE p.is_mark
+), step AS (
+    SELECT cluster, node, at_s, lead(held_usd) OVER next - held_usd AS held_usd,
+        lead(recoverable_usd) OVER next - recoverable_usd AS recoverable_usd, gpu_win_s AS gpu_from_s, mem_win_s AS mem_from_s,
+        core_win_s AS core_from_s, lead(gpu_win_s) OVER next AS gpu_to_s, lead(mem_win_s) OVER next AS mem_to_s,
+        lead(core_win_s) OVER next AS core_to_s
+    FROM point WINDOW next AS (PARTITION BY cluster, node ORDER BY at_s)
 )
-SELECT part.cluster, part.node, part.hour, part.from_s, (part.to_s - part.from_s) / 3600 * part.usd_per_hour AS installed_usd,
-    z.held_usd - a.held_usd AS held_usd, z.recoverable_usd - a.recoverable_usd AS recoverable_usd,
-    a.gpu_win_s AS gpu_from_s, a.mem_win_s AS mem_from_s, a.core_win_s AS core_from_s,
-    z.gpu_win_s AS gpu_to_s, z.mem_win_s AS mem_to_s, z.core_win_s AS core_to_s
-FROM part
-JOIN point AS a ON a.cluster = part.cluster AND a.node = part.node AND a.at_s = part.from_s
-JOIN point AS z ON z.cluster = part.cluster AND z.node = part.node AND z.at_s = part.to_s
+SELECT p.hour, s.*, (p.to_s - p.from_s) / 3600 * p.usd_per_hour AS installed_usd
+FROM part AS p JOIN step AS s ON s.cluster = p.cluster AND s.node = p.node AND s.at_s = p.from_s

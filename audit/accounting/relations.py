@@ -6,6 +6,8 @@ from typing import Any
 
 import duckdb
 
+from audit.store import SCRATCH
+
 AS_VIEW = frozenset(
     """
     even_split allocation gpu_touched gpu_activity outcome hindsight attempt_cost binding contended
@@ -13,12 +15,23 @@ AS_VIEW = frozenset(
     """.split()
 )
 
+AS_FUNCTION = {"family": "job_name"}  # with its argument
+
 
 def build(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    """Makes each relation in the order given: a temporary table, or a view where little reads it."""
+    """Makes each relation in the order given: a table of the store's scratch database, or a view where little reads it.
+
+    On a connection that no store opened, the scratch database is kept in memory.
+    """
+    connection.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {SCRATCH}")
     for name in names:
-        kind = "VIEW" if name in AS_VIEW else "TABLE"
-        connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS\n{sql(name)}")
+        if name in AS_FUNCTION:
+            connection.execute(f"CREATE OR REPLACE TEMP MACRO {name}({AS_FUNCTION[name]}) AS\n{sql(name)}")
+        elif name in AS_VIEW:
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS\n{sql(name)}")
+        else:
+            connection.execute(f"CREATE OR REPLACE TABLE {SCRATCH}.{name} AS\n{sql(name)}")
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {SCRATCH}.{name}")
 
 
 def table(

@@ -23,8 +23,8 @@ _USE = (
     "memory_use",
     "core_use",
     "usage",
-    "outcome",
     "family",
+    "outcome",
 )
 _ADVICE = ("hindsight", "recommended_shape")
 _LAST = ("attempt_cost", "attempt", "waiting_hour", "contended")

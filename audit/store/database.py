@@ -1,9 +1,10 @@
 """Opens `audit.duckdb`: schema, views, settling; one line where it is locked, a rebuild where it is stale."""
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from audit.evidence import OPEN_STATES
 from audit.workspace import Workspace
 
 _HERE = Path(__file__).parent
+SCRATCH = "scratch"  # a database beside the store for what is worked out of it: compressed, gone when it is closed
+_READ_MEMORY_LIMIT = "1200MB"  # of accounting, which joins every attempt with what it used
 _MEMORY_LIMIT = "700MB"  # leaves room for the readers' blocks; DuckDB spills beside the database
 
 
@@ -61,24 +64,59 @@ def open_store(workspace: Workspace, *, write: bool = False) -> Iterator[Store]:
             create_views(connection, workspace)
         except duckdb.CatalogException:
             raise StaleStoreError("lacks a table", where=str(workspace.database)) from None
-        yield Store(workspace, connection)
+        with nullcontext() if write else _scratch(connection, workspace):
+            yield Store(workspace, connection)
     finally:
         connection.close()
+
+
+@contextmanager
+def _scratch(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Iterator[None]:
+    """Attaches the scratch database; in memory where the folder cannot be written."""
+    path = workspace.root / f"{workspace.database.name}.scratch-{os.getpid()}"
+    try:
+        connection.execute(f"ATTACH {_quoted(path)} AS {SCRATCH}")
+    except duckdb.Error:
+        connection.execute(f"ATTACH ':memory:' AS {SCRATCH}")
+    try:
+        yield
+    finally:
+        connection.close()
+        for left in workspace.root.glob(f"{path.name}*"):
+            left.unlink(missing_ok=True)
 
 
 def connect(database: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
     """A connection with our limits; AuditError where the file is held, or cannot be read or written."""
     try:
-        connection = duckdb.connect(str(database), read_only=not write)
+        connection = duckdb.connect(str(database)) if write else _read_only(database)
     except duckdb.IOException as error:
         raise _unopened(database, str(error)) from None
     except duckdb.Error as error:
         raise StaleStoreError(f"cannot be opened ({str(error).splitlines()[0][:120]})", where=str(database)) from None
-    connection.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
+    connection.execute(f"SET memory_limit = '{_MEMORY_LIMIT if write else _READ_MEMORY_LIMIT}'")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
     return connection
+
+
+def _read_only(database: Path) -> duckdb.DuckDBPyConnection:
+    """The store attached to a connection of its own, so that a scratch database beside it can be written."""
+    connection = duckdb.connect()
+    try:
+        connection.execute(f"SET temp_directory = {_quoted(f'{database}.tmp')}")
+        connection.execute(f"ATTACH {_quoted(database)} AS audit (READ_ONLY)")
+        connection.execute("USE audit")
+    except duckdb.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _quoted(path: object) -> str:
+    text = str(path).replace("'", "''")
+    return f"'{text}'"
 
 
 def _unopened(database: Path, text: str) -> AuditError:

@@ -1,0 +1,162 @@
+"""Opens a figure: the rows behind it, largest first, which add up to it.
+
+They are read from the very relations, on the same connection, that the report's figures were made of.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from audit.accounting.figure_keys import Found, find
+from audit.accounting.reasons import MONTH_FROM_HOURS
+from audit.accounting.relations import query
+from audit.accounting.rows import Row, only, ratio
+
+_OVER_ATTEMPTS = ("attempts", "families", "users", "jobs")
+_TAKEN = {
+    "share": "it is the total of amount over the total of of_amount",
+    "p10": "it is the amount that a tenth of these attempts do not exceed",
+    "p50": "it is the amount that half of these attempts do not exceed",
+    "p90": "it is the amount that nine tenths of these attempts do not exceed",
+    "spread": "it is a bound of the sums of as many days drawn from these, with repetition",
+}
+# Why a figure is NULL where the report's own reasons do not say, by the beginning of its key.
+_UNKNOWN = {
+    "recoverable.high_usd": "use was measured for no attempt",
+    "recoverable.contended_usd": "since when requests were eligible is not in the accounting, or nothing was measured",
+    "recoverable.freed": "without node prices, or without any measure of use, nothing tells what is freed",
+    "recoverable.sampling": f"a window of less than {MONTH_FROM_HOURS // 24} days says too little of days",
+    "coverage": "nothing was held",
+    "gpus": "no attempt held a GPU whose use was measured",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A figure opened. `value` is the report's; `notes` say why it is NULL, and how it comes of the rows.
+
+    `rows`, by `columns`, are the `shown` largest of `of`. `total` is of all of them; x `factor` it is the value. Where
+    the figure is a share it is `total` over `of_total`.
+    """
+
+    figure: str
+    label: str
+    unit: str
+    value: float | None
+    meaning: str
+    notes: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    total: float | None
+    of_total: float | None
+    factor: float
+    shown: int
+    of: int
+
+    @property
+    def worth(self) -> float | None:
+        """What the rows come to, to be held against `value`; None where that is no sum of them."""
+        if self.of_total is not None:
+            return ratio(self.total, self.of_total)
+        return None if self.total is None else self.total * self.factor
+
+
+def explain(
+    connection: duckdb.DuckDBPyConnection, report: Row, asked: str, *, limit: int = 50, shown: Row | None = None
+) -> Explanation:
+    """The rows behind the figure with this dotted key: the `limit` largest, 0 for all.
+
+    `report` is what `figures` made on this connection; `shown` the same with other names of people, where rows of its
+    lists are to be asked for by those. Raises UsageError where there is no such figure.
+    """
+    found = find(report, asked, shown or report)
+    figure = found.figure
+    is_open = bool(figure.rows) and found.value is not None
+    total, columns, rows = _open(connection, found, limit) if is_open else ({}, ("amount",), ())
+    factor, scaled = _factor(report, found)
+    adds_up = is_open and figure.take in ("sum", "share")
+    return Explanation(
+        figure=found.key,
+        label=figure.label,
+        unit=figure.unit,
+        value=found.value,
+        meaning=figure.meaning,
+        notes=tuple(filter(None, (*_why(report, found), scaled, _TAKEN.get(figure.take) if is_open else ""))),
+        columns=columns,
+        rows=rows,
+        total=total["total"] if adds_up else None,
+        of_total=total["of_total"] if adds_up else None,
+        factor=factor,
+        shown=len(rows),
+        of=total.get("rows", 0),
+    )
+
+
+def _open(
+    connection: duckdb.DuckDBPyConnection, found: Found, limit: int
+) -> tuple[Row, tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    """Totals, columns and rows, by relations made for this figure alone."""
+    figure = found.figure
+    measure, _, unit = figure.measure.partition(":")
+    values = {
+        "by": figure.members,
+        "name": found.names[-1] if found.names else None,
+        "account": found.row.get("account"),
+        "price": found.row.get("usd_per_hour"),
+        "measure": measure,
+        "unit": unit,
+        "zeros": figure.take != "sum",
+    }
+    if figure.rows in _OVER_ATTEMPTS:
+        _make(connection, "opened_list", "opened_list", values)
+        _make(connection, "opened_attempt", "opened_share" if figure.take == "share" else "opened_attempt", values)
+    _make(connection, "opened", f"explain_{figure.rows}", values)
+    total = only(connection, "opened_total")
+    result = connection.execute(query("opened_rows"), {"limit": limit if limit > 0 else None})
+    columns = tuple(column[0] for column in result.description or ())
+    rows = result.fetchall()
+    if total["of_total"] is None:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return total, columns, tuple(rows)
+
+
+def _make(connection: duckdb.DuckDBPyConnection, name: str, source: str, values: Mapping[str, Any]) -> None:
+    """A temporary table of a query, with those of the values that it asks for."""
+    text = query(source)
+    asked_for = {key: values[key] for key in re.findall(r"\$(\w+)", text)}
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {text}", asked_for)
+
+
+def _factor(report: Row, found: Found) -> tuple[float, str]:
+    """What the rows' total is multiplied by, and that in words."""
+    window, scale = report["window"], found.figure.scale
+    if scale == "month" and window["month_factor"] is not None:
+        return window["month_factor"], f"x 730 hours of a month / {window['hours']:.10g} hours of the window"
+    if scale == "observed hours":
+        return 1 / window["observed_hours"], f"/ {window['observed_hours']:.10g} hours observed"
+    if scale in ("low price", "high price"):
+        key = f"{scale.removesuffix(' price')}_usd_per_hour"
+        usd = found.row["usd_per_hour"]
+        rates = [p[key] for p in report["prices"] if (p["node_class"], p["usd_per_hour"]) == (found.names[0], usd)]
+        if rates and rates[-1] is not None:
+            return rates[-1] / usd, f"x {rates[-1]:.10g} / {usd:.10g}: the {scale} of the class over the price used"
+        return 1.0, "the site states the price: there is no range"
+    return 1.0, ""
+
+
+def _why(report: Row, found: Found) -> list[str]:
+    """Why it is NULL; else what it leaves out, or where a setting is stated."""
+    reasons, figure = report["reasons"], found.figure
+    key = found.key.removesuffix("_per_month")
+    own = [reasons[k] for k in (key, key.rpartition(".")[0]) if k in reasons]
+    if found.value is not None:
+        return [*own, figure.stated]
+    if figure.scale == "month" and find(report, key, report).value is not None:
+        return [reasons["cost.held_usd_per_month"]]
+    of_all = [reasons[k] for k in (f"cost.{key.rpartition('.')[2]}",) if k in reasons]
+    told = [text for begin, text in _UNKNOWN.items() if key.startswith(begin)]
+    known = [figure.stated] if figure.stated else [*own, *of_all, *told]
+    return known[:1] or ["not measured, or not known from this evidence"]

@@ -1,0 +1,251 @@
+"""The table of figures: what each figure of report.json is called, and which rows stand behind it.
+
+What a figure means and its unit stand once, in `report.schema.json`. `audit explain` opens a figure with the rows.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+Take = Literal["sum", "share", "p10", "p50", "p90", "spread"]
+Scale = Literal["", "month", "low price", "high price", "observed hours"]
+
+# The lists whose rows a figure can be asked of, with the keys that name a row: families.ACCOUNT/FAMILY.held_usd.
+MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "lost": ("cause",),
+    "recoverable_by_resource": ("resource",),
+    "recoverable.by_class": ("node_class",),
+    "by_partition": ("partition",),
+    "accounts": ("account",),
+    "families": ("account", "family"),
+    "users": ("user",),
+    "gpus.never_touched": ("partition",),
+    "rejects.by_reason": ("reason",),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, or with `*` for a row's name the same figure of every row of a list.
+
+    `rows` says what stands behind it, as `query/explain_ROWS.sql` lists it, "" where that is a setting, told in
+    `stated`. `measure` is what a row adds; `take` how the figure comes of them: their sum, one sum over another
+    (share), a point of them in order, or the spread of draws from them; `scale` what that is multiplied by.
+    """
+
+    key: str
+    label: str
+    rows: str = ""
+    measure: str = ""
+    take: Take = "sum"
+    scale: Scale = ""
+    stated: str = ""
+
+    @property
+    def members(self) -> str:
+        """The list whose rows it is of; "" for a figure of the whole report."""
+        return self.key.partition(".*")[0] if "*" in self.key else ""
+
+    @property
+    def meaning(self) -> str:
+        """Its glossary line."""
+        return str(described(self.key)["description"])
+
+    @property
+    def unit(self) -> str:
+        """What it is counted in."""
+        return str(described(self.key)["unit"])
+
+
+@lru_cache(maxsize=1)
+def schema() -> dict[str, Any]:
+    """The JSON Schema of report.json."""
+    loaded: dict[str, Any] = json.loads(Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def described(key: str) -> Mapping[str, Any]:
+    """What the schema says of a dotted key; `*` steps into a list. KeyError where there is no such key."""
+    place = schema()
+    for part in key.split("."):
+        place = place["items"] if part == "*" else place["properties"][part]
+        if "$ref" in place:
+            place = schema()["$defs"][place["$ref"].rpartition("/")[2]]
+    return place
+
+
+def _per_month(figures: Iterator[Figure]) -> Iterator[Figure]:
+    for figure in figures:
+        yield figure
+        yield Figure(
+            f"{figure.key}_per_month", f"{figure.label}, a month", figure.rows, figure.measure, figure.take, "month"
+        )
+
+
+_HOURS = {"core_hours": "Core-hours held", "gpu_hours": "GPU-hours held", "mem_gib_hours": "GiB-hours held"}
+_BUCKETS = {
+    "held_usd": "Held by jobs",
+    "used_usd": "Used",
+    "kept_usd": "Kept",
+    "not_measured_usd": "Not measured",
+    "lost_usd": "Lost",
+    "recoverable_usd": "Recoverable, at most",
+}
+_NODES_USD = {
+    "installed_usd": "Installed",
+    "down_usd": "Nodes down",
+    "capacity_usd": "Capacity",
+    "idle_usd": "Idle",
+    "idle_reserved_usd": "Idle, reserved",
+}
+_GIVEN_UP = {"gpus": "GPU counts", "memory": "memory requests", "cores": "core counts"}
+_UNITS = {"core": ("core_hours", "cores"), "gpu": ("gpu_hours", "GPUs"), "mem_gib": ("mem_gib_hours", "memory")}
+_NO_MODEL = "no model of requests is fitted yet"
+
+
+def _cost() -> Iterator[Figure]:
+    for key, label in _NODES_USD.items():
+        yield Figure(f"cost.{key}", label, "nodes", f"{key.removesuffix('_usd')}:usd")
+    for key, label in list(_BUCKETS.items())[:5]:
+        yield Figure(f"cost.{key}", label, "attempts", key)
+
+
+def _recoverable() -> Iterator[Figure]:
+    yield Figure("recoverable.high_usd", "Recoverable, at most", "attempts", "recoverable_usd")
+    yield Figure("recoverable.contended_usd", "Recoverable and queued for", "contended", "contended_usd")
+    for key, label in (
+        ("expected_usd", "Recoverable, expected"),
+        ("low_usd", "Recoverable, cautious"),
+        ("expected_gross_usd", "Recoverable before reruns"),
+        ("reruns_usd", "Reruns of killed attempts"),
+    ):
+        yield Figure(f"recoverable.{key}", label, stated=_NO_MODEL)
+
+
+def _of_recoverable() -> Iterator[Figure]:
+    for key, measure in (("nodes", "hours"), ("gpus", "gpu"), ("cores", "core")):
+        label = f"Freed {key.replace('gpus', 'GPUs')}"
+        yield Figure(f"recoverable.freed_{key}", label, "nodes", f"recoverable:{measure}", scale="observed hours")
+    yield Figure("recoverable.sampling.low_usd", "Sampling error, 5 %", "days", "recoverable_usd", "spread")
+    yield Figure("recoverable.sampling.high_usd", "Sampling error, 95 %", "days", "recoverable_usd", "spread")
+    yield Figure("recoverable.sampling.days", "Days drawn from", "days", "days")
+    yield Figure("recoverable.sampling.resamples", "Draws of days", stated="a constant of the program")
+    for key, label, measure in (
+        ("nodes", "Nodes", "nodes"),
+        ("installed_hours", "Node-hours installed", "installed:hours"),
+        ("held_hours", "Node-hours held", "held:hours"),
+        ("recoverable_hours", "Node-hours recoverable", "recoverable:hours"),
+        ("recoverable_gpu_hours", "GPU-hours recoverable", "recoverable:gpu"),
+        ("recoverable_core_hours", "Core-hours recoverable", "recoverable:core"),
+        ("recoverable_usd", "Recoverable, at most", "recoverable:usd"),
+    ):
+        yield Figure(f"recoverable.by_class.*.{key}", label, "nodes", measure)
+    for end in ("low", "high"):
+        scale: Scale = "low price" if end == "low" else "high price"
+        key = f"recoverable.by_class.*.{end}_recoverable_usd"
+        yield Figure(key, f"Recoverable at the {end}est price", "nodes", "recoverable:usd", scale=scale)
+    stated = "prices[].source says how it was reckoned and from what"
+    yield Figure("recoverable.by_class.*.usd_per_hour", "Price of a node", stated=stated)
+    yield from _per_month(iter([Figure("recoverable_by_resource.*.usd", "Recoverable", "attempts", "given_up_usd")]))
+    yield Figure("recoverable_by_resource.*.attempts", "Attempts that gave some up", "attempts", "given_up")
+    yield Figure("recoverable_by_resource.*.families", "Families that gave some up", "families", "given_up")
+
+
+def _coverage() -> Iterator[Figure]:
+    yield Figure("coverage.usd", "Coverage", "attempts", "measured_usd", "share")
+    yield Figure("coverage.jobs", "Jobs measured", "jobs", "measured_usd", "share")
+    for short, hours, name in (
+        ("core", "core_hours", "cores"),
+        ("gpu", "gpu_hours", "GPUs"),
+        ("mem", "mem_gib_hours", "memory"),
+    ):
+        yield Figure(f"coverage.{short}_hours", f"Hours measured, {name}", "attempts", f"measured_{hours}", "share")
+        yield Figure(f"efficiency.{short}", f"Used of held, {name}", "attempts", f"used_{hours}", "share")
+    yield Figure("coverage.floor", "Coverage floor", stated="policy.coverage_floor in audit.toml")
+
+
+def _hours() -> Iterator[Figure]:
+    for short, (hours, name) in _UNITS.items():
+        for kind in ("installed", "capacity", "down"):
+            yield Figure(f"hours.{kind}.{short}", f"Hours {kind}, {name}", "nodes", f"{kind}:{short}")
+        yield Figure(f"hours.held.{short}", _HOURS[hours], "attempts", hours)
+    yield Figure("slice.nodes", "Nodes", "slice", "nodes")
+    for key, name in (("cores", "Cores"), ("gpus", "GPUs"), ("mem_gib", "Memory")):
+        yield Figure(f"slice.{key}", f"{name} offered", "slice", key)
+
+
+def _held_by(members: str) -> Iterator[Figure]:
+    yield Figure(f"{members}.*.attempts", "Attempts", "attempts", "attempts")
+    for key, label in _HOURS.items():
+        if key != "mem_gib_hours" or members in ("by_partition", "families"):
+            yield Figure(f"{members}.*.{key}", label, "attempts", key)
+    for key, label in _BUCKETS.items():
+        yield Figure(f"{members}.*.{key}", label, "attempts", key)
+
+
+def _families() -> Iterator[Figure]:
+    for resource, name in _GIVEN_UP.items():
+        key = f"{resource}_recoverable_usd"
+        yield Figure(f"families.*.{key}", f"Recoverable through {name}", "attempts", key)
+    yield Figure("families.*.lost_attempts", "Attempts lost", "attempts", "lost_attempts")
+    yield Figure("families.*.asks_too_little", "Asks too little", "attempts", "asks_too_little")
+    yield Figure("families.*.users", "Users", "users", "attempts")
+    for key, label, measure in (
+        ("mem_asked_bytes", "Memory asked", "held_mem_bytes"),
+        ("cores_asked", "Cores asked", "held_cores"),
+        ("cores_used_p50", "Cores used", "cores_used"),
+        ("gpus_asked", "GPUs asked", "held_gpus"),
+    ):
+        yield Figure(f"families.*.{key}", label, "attempts", measure, "p50")
+    points: tuple[Take, ...] = ("p10", "p50", "p90")
+    for point in points:
+        yield Figure(f"families.*.mem_need_{point}_bytes", f"Memory need, {point}", "attempts", "mem_used_bytes", point)
+        yield Figure(f"families.*.cores_need_{point}", f"Cores need, {point}", "attempts", "cores_max", point)
+        yield Figure(f"families.*.gpus_need_{point}", f"GPUs need, {point}", "attempts", "gpus_used", point)
+
+
+def _gpus() -> Iterator[Figure]:
+    yield Figure("gpus.never_touched_gpu_hours", "GPUs never touched", "attempts", "untouched_gpu_hours")
+    yield Figure("gpus.activity_unknown_gpu_hours", "GPU activity unknown", "attempts", "unknown_gpu_hours")
+    yield Figure("gpus.not_measured_gpu_hours", "GPUs not measured", "attempts", "unmeasured_gpu_hours")
+    for key, label, measure in (
+        ("attempts", "Attempts with an untouched GPU", "untouched"),
+        ("of_attempts", "Attempts with measured GPUs", "gpu_measured"),
+        ("gpu_hours", "GPUs never touched", "untouched_gpu_hours"),
+        ("of_gpu_hours", "GPU-hours measured", "measured_gpu_hours"),
+        ("usd", "Recoverable through GPU counts", "gpus_recoverable_usd"),
+    ):
+        yield Figure(f"gpus.never_touched.*.{key}", label, "attempts", measure)
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("attempts", "Attempts", "attempts", "attempts"),
+    Figure("jobs", "Jobs", "jobs", "attempts"),
+    *_per_month(_cost()),
+    *_per_month(_recoverable()),
+    *_of_recoverable(),
+    *_coverage(),
+    *_hours(),
+    Figure("lost.*.attempts", "Attempts lost", "attempts", "attempts"),
+    *(Figure(f"lost.*.{key}", label, "attempts", key) for key, label in _HOURS.items()),
+    Figure("lost.*.usd", "Lost", "attempts", "held_usd"),
+    *_held_by("by_partition"),
+    Figure("by_partition.*.nodes", "Nodes", "nodes", "nodes"),
+    *(
+        Figure(f"by_partition.*.{key}", label, "nodes", f"{key.removesuffix('_usd')}:usd")
+        for key, label in _NODES_USD.items()
+        if key != "capacity_usd"
+    ),
+    *_held_by("accounts"),
+    Figure("accounts.*.users", "Users", "users", "attempts"),
+    *_held_by("users"),
+    Figure("users.*.families", "Families", "families", "attempts"),
+    *_held_by("families"),
+    *_families(),
+    *_gpus(),
+    Figure("rejects.rows", "Records not read", "rejects", "rows"),
+    Figure("rejects.by_reason.*.rows", "Records not read", "rejects", "rows"),
+)
