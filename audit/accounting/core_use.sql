@@ -1,7 +1,8 @@
 -- core_use: an attempt's mean cores: CPU seconds / elapsed (time it was suspended left out), by telemetry where
--- it watched 95 % of the attempt, else by accounting, else by jobstats. 0 CPU seconds were not measured.
--- Nor was what a resize closed. cpu_is_bound: the attempt was killed, and children of killed steps may be missing. cores_max: the most in an
--- interval of a minute or more; only telemetry knows it.
+-- it watched 95 % of the attempt, else by accounting, else by jobstats. 0 CPU seconds were not measured, nor was what a
+-- resize closed, nor a running attempt, of which accounting knows finished steps only. cpu_is_bound: the attempt was
+-- killed, and children of killed steps may be missing. cores_max: the most in an interval of a minute or more; only
+-- telemetry knows it.
 WITH summary AS (
     SELECT cluster, job_id_raw, submit, sum(node_cpu_s) AS cpu_s, count(node_cpu_s) AS nodes
     FROM gpu_summary WHERE gpu IS NULL GROUP BY cluster, job_id_raw, submit
@@ -9,7 +10,8 @@ WITH summary AS (
     SELECT j.cluster, j.job_id_raw, j.submit, j.state, j.end_time, t.cores_max,
         coalesce(epoch(j.end_time) - epoch(j.start_time) - coalesce(j.suspended_s, 0), j.elapsed_s) AS run_s,
         CASE WHEN t.watched_s >= 0.95 * j.elapsed_s * coalesce(j.node_count, 1) THEN nullif(t.cpu_s, 0) END AS watched_cpu_s,
-        CASE WHEN NOT coalesce(s.was_resized, false) THEN coalesce(nullif(j.cpu_s, 0), s.cpu_s) END AS accounted_cpu_s,
+        CASE WHEN j.end_time IS NOT NULL AND NOT coalesce(s.was_resized, false)
+            THEN coalesce(nullif(j.cpu_s, 0), s.cpu_s) END AS accounted_cpu_s,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.cpu_s, 0) END AS summary_cpu_s
     FROM job AS j
     LEFT JOIN telemetry_use AS t USING (cluster, job_id_raw, submit)

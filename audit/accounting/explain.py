@@ -4,18 +4,18 @@ They are read from the very relations, on the same connection, that the report's
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from audit.accounting.figure_keys import Found, find
+from audit.accounting.figures import MONTH_HOURS
 from audit.accounting.reasons import MONTH_FROM_HOURS
 from audit.accounting.relations import query
 from audit.accounting.rows import Row, only, ratio
 
-_OVER_ATTEMPTS = ("attempts", "families", "users", "jobs")
+_OVER_ATTEMPTS = ("attempts", "families", "users", "partitions", "jobs")
 _TAKEN = {
     "share": "it is the total of amount over the total of of_amount",
     "p10": "it is the amount that a tenth of these attempts do not exceed",
@@ -98,7 +98,7 @@ def explain(
 def _open(
     connection: duckdb.DuckDBPyConnection, found: Found, limit: int
 ) -> tuple[Row, tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """Totals, columns and rows, by relations made for this figure alone."""
+    """Totals, columns and rows, of a relation made for this figure alone."""
     figure = found.figure
     measure, _, unit = figure.measure.partition(":")
     values = {
@@ -110,10 +110,9 @@ def _open(
         "unit": unit,
         "zeros": figure.take != "sum",
     }
-    if figure.rows in _OVER_ATTEMPTS:
-        _make(connection, "opened_list", "opened_list", values)
-        _make(connection, "opened_attempt", "opened_share" if figure.take == "share" else "opened_attempt", values)
-    _make(connection, "opened", f"explain_{figure.rows}", values)
+    text = _rows_query(found)
+    asked_for = {key: values[key] for key in re.findall(r"\$(\w+)", text)}
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE opened AS\n{text}", asked_for)
     total = only(connection, "opened_total")
     result = connection.execute(query("opened_rows"), {"limit": limit if limit > 0 else None})
     columns = tuple(column[0] for column in result.description or ())
@@ -123,18 +122,21 @@ def _open(
     return total, columns, tuple(rows)
 
 
-def _make(connection: duckdb.DuckDBPyConnection, name: str, source: str, values: Mapping[str, Any]) -> None:
-    """A temporary table of a query, with those of the values that it asks for."""
-    text = query(source)
-    asked_for = {key: values[key] for key in re.findall(r"\$(\w+)", text)}
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {text}", asked_for)
+def _rows_query(found: Found) -> str:
+    """The query of the rows behind a figure; where they are made of attempts, with the queries of these before it."""
+    figure = found.figure
+    if figure.rows not in _OVER_ATTEMPTS:
+        return query(f"explain_{figure.rows}")
+    attempts = query("opened_share" if figure.take == "share" else "opened_attempt")
+    parts = f"WITH opened_list AS (\n{query('opened_list')}\n), opened_attempt AS (\n{attempts}\n)"
+    return f"{parts}\n{query(f'explain_{figure.rows}')}"
 
 
 def _factor(report: Row, found: Found) -> tuple[float, str]:
     """What the rows' total is multiplied by, and that in words."""
     window, scale = report["window"], found.figure.scale
     if scale == "month" and window["month_factor"] is not None:
-        return window["month_factor"], f"x 730 hours of a month / {window['hours']:.10g} hours of the window"
+        return MONTH_HOURS / window["hours"], f"x {MONTH_HOURS} hours of a month / {window['hours']:.10g} of the window"
     if scale == "observed hours":
         return 1 / window["observed_hours"], f"/ {window['observed_hours']:.10g} hours observed"
     if scale in ("low price", "high price"):

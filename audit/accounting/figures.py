@@ -139,9 +139,9 @@ def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:
 
 
 def _basis(mode: CostMode) -> str:
-    """`list` or `contract` (all prices are audit.toml's); `mixed` where it states some of them."""
-    own = [price.rate.source.startswith("audit.toml") for price in mode.prices]
-    return "contract" if all(own) else "mixed" if any(own) else "list"
+    """`list`, `contract` or `owned`; `mixed` where classes are priced on different ones."""
+    found = {price.rate.basis for price in mode.prices}
+    return found.pop() if len(found) == 1 else "mixed"
 
 
 def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
@@ -197,6 +197,9 @@ def _price(price: PricedResource, mode: CostMode) -> Row:
         "low_usd_per_hour": price.rate.low_usd_per_hour,
         "high_usd_per_hour": price.rate.high_usd_per_hour,
         "providers": price.rate.providers,
+        "provider_names": list(price.rate.provider_names),
+        "basis": price.rate.basis,
+        "as_of": price.rate.as_of,
         "source": price.rate.source,
         "nodes": price.nodes,
     }

@@ -5,7 +5,7 @@ What a figure means and its unit stand once, in `report.schema.json`. `audit exp
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -80,9 +80,7 @@ def described(key: str) -> Mapping[str, Any]:
 def _per_month(figures: Iterator[Figure]) -> Iterator[Figure]:
     for figure in figures:
         yield figure
-        yield Figure(
-            f"{figure.key}_per_month", f"{figure.label}, a month", figure.rows, figure.measure, figure.take, "month"
-        )
+        yield replace(figure, key=f"{figure.key}_per_month", label=f"{figure.label}, a month", scale="month")
 
 
 _HOURS = {"core_hours": "Core-hours held", "gpu_hours": "GPU-hours held", "mem_gib_hours": "GiB-hours held"}
@@ -96,7 +94,7 @@ _BUCKETS = {
 }
 _NODES_USD = {
     "installed_usd": "Installed",
-    "down_usd": "Nodes down",
+    "down_usd": "Down",
     "capacity_usd": "Capacity",
     "idle_usd": "Idle",
     "idle_reserved_usd": "Idle, reserved",
@@ -193,6 +191,7 @@ def _families() -> Iterator[Figure]:
     yield Figure("families.*.lost_attempts", "Attempts lost", "attempts", "lost_attempts")
     yield Figure("families.*.asks_too_little", "Asks too little", "attempts", "asks_too_little")
     yield Figure("families.*.users", "Users", "users", "attempts")
+    yield Figure("families.*.partitions", "Partitions", "partitions", "attempts")
     for key, label, measure in (
         ("mem_asked_bytes", "Memory asked", "held_mem_bytes"),
         ("cores_asked", "Cores asked", "held_cores"),

@@ -1,5 +1,6 @@
 """The sections of a report below its totals: where, when, who, what was used, what was lost, how sure."""
 
+import re
 from datetime import UTC, datetime
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -7,9 +8,9 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from audit.accounting.priced import CostMode
+from audit.accounting.relations import table
 from audit.accounting.rows import Row, less, only, ratio, rows
-from audit.errors import NoReportError
-from audit.pricing import card_of, gpu_counts, list_book
+from audit.pricing import card_label, card_memory_bytes, list_book
 from audit.workspace import Config
 
 WORST_NODES = 5
@@ -54,24 +55,14 @@ def by_hour_of_week(connection: duckdb.DuckDBPyConnection, mode: CostMode, timez
 
 
 def make_cards(connection: duckdb.DuckDBPyConnection, config: Config) -> None:
-    """The relation `card`: the card that a GRES text names and its memory, where it is one whole card of the book."""
-    from audit.accounting.relations import table
-
-    found = []
-    texts = connection.execute(
-        "SELECT DISTINCT coalesce(gres, '') FROM attempt WHERE gpu_hours > 0 ORDER BY 1"
-    ).fetchall()
-    for (gres,) in texts:
-        names = list(gpu_counts(gres))
-        if len(names) != 1:
-            continue
-        try:
-            card = card_of(names[0], list_book(), config.prices.accelerators)
-        except NoReportError:  # two cards fit: which one is not known, and need not be where the class has a price
-            continue
-        if card is not None:
-            found.append((gres, card.label, int(card.mem_gib * 2**30)))
-    table(connection, "card", ("gres VARCHAR", "card VARCHAR", "mem_bytes BIGINT"), found)
+    """The relation `card`: the card that a GRES text names and its memory, where it is one card of the book."""
+    held = connection.execute("SELECT DISTINCT coalesce(gres, '') FROM attempt WHERE gpu_hours > 0 ORDER BY 1")
+    texts = [text for (text,) in held.fetchall() if not re.search(r"\dg\.\d+gb", text)]  # a MIG instance is no card
+    told = (
+        (t, card_label(t, config.prices, list_book()), card_memory_bytes(t, config.prices, list_book())) for t in texts
+    )
+    columns = ("gres VARCHAR", "card VARCHAR", "mem_bytes BIGINT")
+    table(connection, "card", columns, (row for row in told if row[1] is not None))
 
 
 def gpus(connection: duckdb.DuckDBPyConnection) -> Row | None:

@@ -5,6 +5,7 @@ Which attempts were measured is read off the dumps; what they needed is the trut
 
 import math
 from collections import Counter, defaultdict
+from itertools import pairwise
 from typing import NamedTuple
 
 import polars as pl
@@ -54,7 +55,7 @@ def _node(attempts: list, size: tuple, usd_per_hour: float) -> Counter:
         ending[end].append(number)
     parts = [(need, *_shares(held, need, size)) for _, _, held, need in attempts]
     there: set[int] = set()
-    for now, then in zip(times, times[1:], strict=False):
+    for now, then in pairwise(times):
         there -= set(ending[now])
         there |= set(starting[now])
         if not there:

@@ -53,7 +53,7 @@ CREATE TABLE sample_gpu (
     gpu_util_mean DOUBLE, gpu_util_max DOUBLE, graphics_active_mean DOUBLE, gpu_mem_bytes_max BIGINT
 );
 CREATE TABLE reject (
-    file_id INTEGER, line BIGINT, reason VARCHAR, text VARCHAR
+    file VARCHAR, line BIGINT, reason VARCHAR, text VARCHAR
 );
 CREATE TABLE evidence_file (
     file_id INTEGER, sha256 VARCHAR, name VARCHAR, kind VARCHAR, size_bytes BIGINT, records BIGINT,
