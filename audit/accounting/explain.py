@@ -11,7 +11,6 @@ import duckdb
 
 from audit.accounting.figure_keys import Found, find
 from audit.accounting.figures import MONTH_HOURS
-from audit.accounting.reasons import MONTH_FROM_HOURS
 from audit.accounting.relations import query
 from audit.accounting.rows import Row, only, ratio
 
@@ -25,10 +24,7 @@ _TAKEN = {
 }
 # Why a figure is NULL where the report's own reasons do not say, by the beginning of its key.
 _UNKNOWN = {
-    "recoverable.high_usd": "use was measured for no attempt",
-    "recoverable.contended_usd": "since when requests were eligible is not in the accounting, or nothing was measured",
     "recoverable.freed": "without node prices, or without any measure of use, nothing tells what is freed",
-    "recoverable.sampling": f"a window of less than {MONTH_FROM_HOURS // 24} days says too little of days",
     "coverage": "nothing was held",
     "gpus": "no attempt held a GPU whose use was measured",
 }
@@ -76,7 +72,7 @@ def explain(
     figure = found.figure
     is_open = bool(figure.rows) and found.value is not None
     total, columns, rows = _open(connection, found, limit) if is_open else ({}, ("amount",), ())
-    factor, scaled = _factor(report, found)
+    factor, scaled = _factor(report, found) if is_open else (1.0, "")
     adds_up = is_open and figure.take in ("sum", "share")
     return Explanation(
         figure=found.key,
@@ -136,15 +132,19 @@ def _factor(report: Row, found: Found) -> tuple[float, str]:
     """What the rows' total is multiplied by, and that in words."""
     window, scale = report["window"], found.figure.scale
     if scale == "month" and window["month_factor"] is not None:
-        return MONTH_HOURS / window["hours"], f"x {MONTH_HOURS} hours of a month / {window['hours']:.10g} of the window"
+        return MONTH_HOURS / window[
+            "hours"
+        ], f"it is the total x {MONTH_HOURS} hours of a month / {window['hours']:.10g} of the window"
     if scale == "observed hours":
-        return 1 / window["observed_hours"], f"/ {window['observed_hours']:.10g} hours observed"
+        return 1 / window["observed_hours"], f"it is the total / {window['observed_hours']:.10g} hours observed"
     if scale in ("low price", "high price"):
         key = f"{scale.removesuffix(' price')}_usd_per_hour"
         usd = found.row["usd_per_hour"]
         rates = [p[key] for p in report["prices"] if (p["node_class"], p["usd_per_hour"]) == (found.names[0], usd)]
         if rates and rates[-1] is not None:
-            return rates[-1] / usd, f"x {rates[-1]:.10g} / {usd:.10g}: the {scale} of the class over the price used"
+            return rates[
+                -1
+            ] / usd, f"it is the total x {rates[-1]:.10g} / {usd:.10g}: the {scale} of the class over the one used"
         return 1.0, "the site states the price: there is no range"
     return 1.0, ""
 
@@ -160,5 +160,4 @@ def _why(report: Row, found: Found) -> list[str]:
         return [reasons["cost.held_usd_per_month"]]
     of_all = [reasons[k] for k in (f"cost.{key.rpartition('.')[2]}",) if k in reasons]
     told = [text for begin, text in _UNKNOWN.items() if key.startswith(begin)]
-    known = [figure.stated] if figure.stated else [*own, *of_all, *told]
-    return known[:1] or ["not measured, or not known from this evidence"]
+    return [*own, *of_all, *told, figure.stated or "not measured, or not known from this evidence"][:1]

@@ -162,7 +162,7 @@ def _coverage() -> Iterator[Figure]:
     ):
         yield Figure(f"coverage.{short}_hours", f"Hours measured, {name}", "attempts", f"measured_{hours}", "share")
         yield Figure(f"efficiency.{short}", f"Used of held, {name}", "attempts", f"used_{hours}", "share")
-    yield Figure("coverage.floor", "Coverage floor", stated="policy.coverage_floor in audit.toml")
+    yield Figure("coverage.floor", "Coverage floor", stated="stated as policy.coverage_floor in audit.toml")
 
 
 def _hours() -> Iterator[Figure]:

@@ -1,10 +1,11 @@
 -- gpu_use: how many physical GPUs an attempt touched, NULL with the reason where that is not known of all of
--- them, by telemetry, else jobstats, else, for one GPU that showed activity, accounting; their mean activity
+-- them, by telemetry, else jobstats, else, for one GPU that showed activity, accounting; the mean activity of these
 -- in percent (low activity on a touched GPU is under-use, it frees nothing); the largest memory peak of one.
 -- Counters that contradict each other are a fault in the data: no other source is believed then.
 WITH known AS (
     SELECT cluster, job_id_raw, submit, source, CASE source WHEN 'telemetry' THEN 1 ELSE 2 END AS rank, count(*) AS gpus,
-        sum(touched) AS gpus_used, avg(gpu_util) AS gpu_util, max(mem_bytes) AS vram_peak_bytes, max(reason) AS reason,
+        sum(touched) AS gpus_used,
+        coalesce(avg(CASE WHEN touched = 1 THEN gpu_util END), avg(gpu_util)) AS gpu_util, max(mem_bytes) AS vram_peak_bytes, max(reason) AS reason,
         count(touched) = count(*) AS is_whole, bool_or(is_contradicted) AS is_fault
     FROM gpu_touched GROUP BY cluster, job_id_raw, submit, source
     UNION ALL

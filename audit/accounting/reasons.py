@@ -19,8 +19,18 @@ _NODE_FIGURES = (
     "cost.capacity_usd",
     "cost.down_usd",
     "cost.idle_usd",
+    "cost.idle_reserved_usd",
+    "recoverable.freed_nodes",
+    "by_hour_of_week",
 )
-_DOWN_FIGURES = ("hours.down", "hours.capacity", "cost.down_usd", "cost.capacity_usd", "cost.idle_usd")
+_DOWN_FIGURES = (
+    "hours.down",
+    "hours.capacity",
+    "cost.down_usd",
+    "cost.capacity_usd",
+    "cost.idle_usd",
+    "cost.idle_reserved_usd",
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
             else f"a window of less than {MONTH_FROM_HOURS // 24} days says too little of a month"
         )
     reasons |= _unmeasured(report)
+    reasons |= _not_estimated(report["recoverable"])
     if report["data_gaps"]:
         days = len(report["data_gaps"])
         reasons["data_gaps"] = (
@@ -82,6 +93,25 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
             "left out of installed, down and idle alike"
         )
     return reasons
+
+
+def _not_estimated(won: dict[str, Any]) -> dict[str, str]:
+    """Of the recoverable figures."""
+    advance = ("low_usd", "expected_usd", "expected_gross_usd", "reruns_usd")
+    found = dict.fromkeys(
+        (f"recoverable.{key}" for key in advance if won[key] is None),
+        "what advice given in advance would have won is not estimated: no model is fitted yet",
+    )
+    if won["high_usd"] is None:
+        nothing = "no attempt's use was measured: nothing can be shown to be recoverable"
+        return found | dict.fromkeys(
+            ("recoverable.high_usd", "recoverable.contended_usd", "recoverable.sampling"), nothing
+        )
+    if won["contended_usd"] is None:
+        found["recoverable.contended_usd"] = "the accounting does not say since when requests were eligible to start"
+    if won["sampling"] is None:
+        found["recoverable.sampling"] = "too few days to say how much the figure depends on which were watched"
+    return found
 
 
 def _unmeasured(report: dict[str, Any]) -> dict[str, str]:

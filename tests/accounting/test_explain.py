@@ -193,8 +193,9 @@ def test_a_point_of_a_family_shows_all_of_its_attempts() -> None:
         ("hours.down.core", "no node states"),
         ("by_partition.main.idle_usd", "no node states"),
         ("cost.held_usd_per_month", "less than 7 days"),
-        ("recoverable.high_usd", "measured for no attempt"),
-        ("recoverable.sampling.low_usd", "less than 7 days"),
+        ("recoverable.high_usd", "was measured"),
+        ("recoverable.sampling.low_usd", "was measured"),
+        ("recoverable.freed_gpus", "without any measure"),
         ("efficiency.mem", "measured for no attempt"),
         ("coverage.gpu_hours", "no attempt held any"),
     ],
@@ -244,6 +245,21 @@ def test_names_may_hold_what_keys_are_made_of() -> None:
     for row in report["families"]:
         opened = explain(connection, report, f"families.{row['account']}/{row['family']}.held_usd")
         assert [r[opened.columns.index("account")] for r in opened.rows] == [row["account"]]
+
+
+def test_two_rows_of_one_name_are_told_apart() -> None:
+    # Nodes of one class with one and with two hardware threads a core: two prices, two rows.
+    cluster = Cluster(window=(0, 10))
+    cluster.node("n1", vcpus=10)
+    cluster.node("n2", mem_gib=100.2, vcpus=20)
+    cluster.job("1", 0, 5, mem_gib=100, nodes="n1")
+    cluster.step("1", "0", 0, 5, rss_bytes=GIB, tasks=1)
+    connection, report = cluster.made
+    assert {row["node_class"] for row in report["recoverable"]["by_class"]} == {"cpu-10c-100GiB"}
+    keys = [f"recoverable.by_class.cpu-10c-100GiB{tail}.recoverable_usd" for tail in ("", "#2")]
+    opened = [explain(connection, report, key) for key in keys]
+    assert [e.value for e in opened] == [row["recoverable_usd"] for row in report["recoverable"]["by_class"]]
+    assert [[row[0] for row in e.rows] for e in opened] == [["n1"], []]
 
 
 def test_what_the_accounting_does_not_name_is_asked_for_as_none() -> None:
@@ -335,5 +351,8 @@ def test_what_could_not_be_read_is_shown_with_its_place(alpha: Path, capsys: pyt
     found = json.loads(run(capsys, alpha, "rejects.rows", "--json")[1])
     assert (found["value"], found["of"]) == (1, 1)
     assert {"file": "jobs", "line": 5}.items() <= found["rows"][0].items()
+    assert "text" not in found["rows"][0]  # it may name people who are in no record that was read
+    named = json.loads(run(capsys, alpha, "rejects.rows", "--json", "--real-names")[1])
+    assert named["rows"][0]["text"] == "77.margaret"
     by_reason = run(capsys, alpha, f"rejects.by_reason.{found['rows'][0]['reason']}.rows")
     assert by_reason[0] == ExitCode.DONE

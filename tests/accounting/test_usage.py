@@ -238,7 +238,7 @@ def test_only_whole_gpus_that_were_never_touched_are_unused():
     cluster.job("1", 0, 10, gpus=8)
     jobstats(cluster, [90] * 6 + [0] * 2)
     assert (usage(cluster)["gpus_used"], usage(cluster)["gpu_source"]) == (6, "jobstats")
-    assert usage(cluster)["gpu_util"] == pytest.approx(67.5)
+    assert usage(cluster)["gpu_util"] == pytest.approx(90)  # of the six
     report = cluster.report()
     assert report["hours"]["held"]["gpu"] == pytest.approx(80)
     assert (1 - report["efficiency"]["gpu"]) * 80 == pytest.approx(20)

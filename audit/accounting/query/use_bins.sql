@@ -11,7 +11,7 @@ WITH part AS (
         elapsed_s / 3600
     FROM attempt WHERE elapsed_s > 0
 )
-SELECT resource, CASE WHEN source IS NOT NULL THEN CASE WHEN share > 1 THEN 10
+SELECT resource, CASE WHEN source IS NOT NULL AND share IS NOT NULL THEN CASE WHEN share > 1 THEN 10
         ELSE CAST(least(9, floor(share * 10)) AS INTEGER) END END AS bin,
     count(*) AS attempts, sum(hours) AS hours
 FROM part GROUP BY ALL ORDER BY resource, bin
