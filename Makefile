@@ -10,7 +10,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean system
+.PHONY: help demo test lint docs bench clean system
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -30,9 +30,14 @@ lint: $(INSTALLED_DEV) ## format, lint, types, import rules
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
+docs: $(INSTALLED) ## write the generated documents in docs/ anew
+	@$(PYTHON) docs/generate.py
+
 bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (some minutes; JSON)
 	@$(PYTHON) -m benchmarks.startup
 	@$(PYTHON) -m benchmarks.sample
+	@$(PYTHON) -m benchmarks.report
+	@$(PYTHON) -m benchmarks.accounting
 	@$(PYTHON) -m benchmarks.slurm2sql
 	@$(PYTHON) -m benchmarks.ingest
 

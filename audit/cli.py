@@ -12,10 +12,12 @@ from audit.errors import AuditError, ExitCode, UsageError
 from audit.site import site_commands
 
 if TYPE_CHECKING:
-    from audit.store import FileResult, Options
+    from audit.reporting.pseudonyms import Pseudonyms
+    from audit.store import FileResult, Options, Store
     from audit.workspace import Workspace
 
 Verb = Callable[[argparse.Namespace], ExitCode]
+FORMATS = ("pdf", "html", "json", "csv")
 TABLES = """
     job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
 """.split()
@@ -102,9 +104,49 @@ def _parser() -> argparse.ArgumentParser:
     )
     ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
 
-    report = _verb(verbs, "report", _report, "write PDF, HTML and JSON to out/", "audit report --paper letter")
+    report = _verb(
+        verbs,
+        "report",
+        _report,
+        "write PDF, HTML, JSON and CSV to out/",
+        "audit report --paper letter\n  audit report --format json,csv",
+    )
+    report.add_argument(
+        "--format",
+        dest="formats",
+        metavar="A,B,…",
+        type=_formats,
+        default=FORMATS,
+        help=f"which of {', '.join(FORMATS)} (default: all)",
+    )
     report.add_argument("--paper", choices=("a4", "letter"), default="a4", help="of the PDF (default a4)")
+    report.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
     report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
+
+    explain = _verb(
+        verbs,
+        "explain",
+        _explain,
+        "print the rows behind a figure, which add up to it",
+        "audit explain recoverable.high_usd\n  audit explain lost.TIMEOUT --limit 0 --json\n"
+        "  audit explain               # every figure, its value and what it means",
+    )
+    explain.add_argument("figure", nargs="?", metavar="FIGURE", help="its key in report.json; none: lists every figure")
+    explain.add_argument("--json", action="store_true", help="as JSON")
+    explain.add_argument("--limit", type=int, default=50, help="rows at most, the largest; 0 for all (default 50)")
+    explain.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
+
+    compare = _verb(
+        verbs,
+        "compare",
+        _compare,
+        "put two windows side by side",
+        "audit compare spring autumn     # two folders of engagements\n"
+        "  audit compare 2026-05-01..2026-05-15 2026-05-15..2026-05-29",
+    )
+    compare.add_argument("a", metavar="A", help="an engagement's folder, or a window FROM..TO of the one in --dir")
+    compare.add_argument("b", metavar="B", help="the other one; it is reckoned with the prices and the policy of A")
+    compare.add_argument("--json", action="store_true", help="as JSON")
 
     show = _verb(verbs, "show", _show, "print one of the store's tables", "audit show job --json --limit 0")
     show.add_argument("table", choices=TABLES, help="which; allocation and usage are worked out from the others")
@@ -161,6 +203,13 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("expects a whole number above 0")
     return number
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    asked = tuple(name.strip() for name in text.split(","))
+    if unknown := [name for name in asked if name not in FORMATS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
+    return asked
 
 
 def _init(arguments: argparse.Namespace) -> ExitCode:
@@ -250,12 +299,27 @@ def _file_row(result: "FileResult") -> dict[str, object]:
 def _report(arguments: argparse.Namespace) -> ExitCode:
     from audit.workspace import find_workspace
 
-    return _reported(find_workspace(arguments.dir), paper=arguments.paper, as_json=arguments.json)
+    return _reported(
+        find_workspace(arguments.dir),
+        formats=arguments.formats,
+        paper=arguments.paper,
+        real_names=arguments.real_names,
+        as_json=arguments.json,
+    )
 
 
-def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = False) -> ExitCode:
+def _reported(
+    workspace: "Workspace",
+    *,
+    formats: Sequence[str] = FORMATS,
+    paper: str = "a4",
+    real_names: bool = False,
+    as_json: bool = False,
+) -> ExitCode:
     from audit.accounting.figures import figures
     from audit.reporting import text_summary, write_report
+    from audit.reporting.exports import csv_files
+    from audit.reporting.pseudonyms import pseudonymise
     from audit.store import open_current
     from audit.terminal import Progress, print_json, say
 
@@ -263,8 +327,11 @@ def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = Fals
     progress.show("adding up hours and dollars")
     with open_current(workspace, say) as store:
         report = figures(store.connection, workspace)
-    progress.show("laying out the report")
-    paths = write_report(report, workspace.out, paper=paper)
+        names = _names(store, real_names=real_names)
+        report = pseudonymise(report, names)
+        progress.show("laying out the report")
+        tables = csv_files(report, store.connection, names) if "csv" in formats else {}
+        paths = write_report(report, workspace.out, paper=paper, formats=formats, tables=tables)
     progress.done()
     if as_json:
         print_json(report)
@@ -277,6 +344,83 @@ def _reported(workspace: "Workspace", *, paper: str = "a4", as_json: bool = Fals
             say(f"audit: {report['reasons'][key]}")
     if not report["coverage"]["headline_allowed"]:
         say(f"audit: no headline: {report['coverage']['reason']}")
+    return ExitCode.DONE
+
+
+def _names(store: "Store", *, real_names: bool) -> "Pseudonyms":
+    """What stands for each user; where it is the name itself, one line says so."""
+    from audit.reporting.pseudonyms import pseudonyms
+
+    if real_names:
+        _say("audit: --real-names: users stand under their own names, not under pseudonyms")
+    return pseudonyms(store.connection, store.workspace.root, real_names=real_names)
+
+
+def _explain(arguments: argparse.Namespace) -> ExitCode:
+    from audit.accounting.explain import explain
+    from audit.accounting.figure_keys import figure_list
+    from audit.accounting.figures import figures
+    from audit.reporting.explained import explained, explained_foot, explained_head
+    from audit.reporting.hostile import visible
+    from audit.reporting.pseudonyms import pseudonymise
+    from audit.store import open_current
+    from audit.terminal import Progress, print_json, print_table, say
+    from audit.workspace import find_workspace
+
+    workspace = find_workspace(arguments.dir)
+    progress = Progress()
+    progress.show("adding up hours and dollars")
+    with open_current(workspace, say) as store:
+        report = figures(store.connection, workspace)
+        names = _names(store, real_names=arguments.real_names)
+        shown = pseudonymise(report, names)
+        opened = arguments.figure and explain(
+            store.connection, report, arguments.figure, limit=arguments.limit, shown=shown
+        )
+    progress.done()
+    if not opened:
+        listed = figure_list(shown)
+        (print_json if arguments.json else print_table)(listed)
+        return ExitCode.DONE
+    found = explained(opened, names)
+    if arguments.json:
+        print_json(found)
+        return ExitCode.DONE
+    for line in explained_head(found):
+        print(visible(line))
+    if found["rows"]:
+        print_table(found["rows"])
+    for line in explained_foot(found):
+        print(line)
+    return ExitCode.DONE
+
+
+def _compare(arguments: argparse.Namespace) -> ExitCode:
+    from audit.accounting.figures import figures
+    from audit.reporting.compare import alike, comparison, comparison_lines, comparison_table, side
+    from audit.reporting.hostile import visible
+    from audit.store import open_current
+    from audit.terminal import Progress, print_json, print_table, say
+
+    a, own_b = (side(asked, arguments.dir) for asked in (arguments.a, arguments.b))
+    b, notes = alike(a, own_b)
+    progress = Progress()
+    reports = []
+    for name, workspace in (("A", a), ("B", b)):
+        progress.show(f"adding up hours and dollars of {name}")
+        with open_current(workspace, say) as store:
+            reports.append(figures(store.connection, workspace))
+    progress.done()
+    found = comparison(*reports)
+    head, foot = comparison_lines(found)
+    if arguments.json:
+        print_json({**found, "notes": [*notes, *found["notes"]]})
+    else:
+        print("\n".join(visible(line) for line in head))
+        print_table(comparison_table(found))
+        print("".join(f"{visible(line)}\n" for line in foot), end="")
+    for note in (*notes, *found["notes"]):
+        say(f"audit: {note}")
     return ExitCode.DONE
 
 

@@ -117,6 +117,9 @@ def test_a_file_that_is_not_there_and_one_that_may_not_be_read(alpha: Path, caps
         (["demo", "{}"], ExitCode.USAGE, "is there already"),
         (["ingest", "--dir", "{}", "--delimiter", r"\x"], ExitCode.USAGE, "--delimiter"),
         (["init", "{}/b", "--cluster", "b", "--timezone", "localtime"], ExitCode.USAGE, "no time zone"),
+        (["compare", "{}", "{}/.."], ExitCode.USAGE, "no audit.toml here"),
+        (["compare", "{}", "nowhere"], ExitCode.USAGE, "no window"),
+        (["compare", "{0}", "{0}"], ExitCode.FAILED, "nothing was ingested yet"),
     ],
 )
 def test_faults_are_one_line(
@@ -141,7 +144,8 @@ def test_no_job_in_the_window_is_no_report(alpha: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--help"], ["ingest", "--help"], ["nonsense"], ["demo", "x", "--jobs", "0"]]
+    "arguments",
+    [[], ["--help"], ["ingest", "--help"], ["nonsense"], ["demo", "x", "--jobs", "0"], ["report", "--format", "docx"]],
 )
 def test_usage(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "audit", *arguments], capture_output=True, text=True, check=False)
@@ -222,3 +226,105 @@ def test_a_dump_without_header(alpha: Path, capsys: pytest.CaptureFixture[str]) 
     files = given(alpha, jobs=dump(job("900"), header=False, delimiter=";"))
     code, out, _ = run(capsys, "ingest", "--dir", str(alpha), "--columns", ",".join(FIELDS), "--json", *files)
     assert (code, json.loads(out)[0]["attempts"]) == (ExitCode.DONE, 1)
+
+
+def told(capsys: pytest.CaptureFixture[str], folder: Path) -> Path:
+    """The folder with a report's evidence: user alice in the account, the job's name and the dump's file name."""
+    jobs = dump(
+        job("900", User="alice", Account="alice_lab", JobName="/home/alice/run7.sh"),
+        step("900", MaxRSS="4194304K", TotalCPU="02:00:00"),
+        job("901", User="bob", JobName="bob"),
+    )
+    assert run(capsys, "ingest", "--dir", str(folder), *given(folder, **{"alice.txt": jobs, "nodes": NODES}))[0] == 0
+    return folder
+
+
+def test_only_the_formats_asked_for_are_touched(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    assert run(capsys, "report", "--dir", str(alpha), "--format", "json")[0] == ExitCode.DONE
+    assert [path.name for path in (alpha / "out").iterdir()] == ["report.json"]
+    assert run(capsys, "report", "--dir", str(alpha), "--format", "csv,html")[0] == ExitCode.DONE
+    tables = {"cost.csv", "families.csv", "users.csv", "accounts.csv", "partitions.csv", "lost.csv"}
+    assert {path.name for path in (alpha / "out").iterdir()} == {"report.json", "report.html", *tables}
+
+
+def test_formats_without_pages_need_no_renderer(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    code = "import sys; from audit.cli import main; code = main(sys.argv[1:]); print(*sys.modules); sys.exit(code)"
+    command = [sys.executable, "-c", code, "report", "--dir", str(alpha), "--format", "json,csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not {"weasyprint", "jinja2", "matplotlib"} & set(done.stdout.splitlines()[-1].split())
+
+
+def test_no_output_names_a_user(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    code, out, err = run(capsys, "report", "--dir", str(alpha), "--json", "--format", "html,json,csv")
+    assert code == ExitCode.DONE
+    written = [path.read_text().lower() for path in (alpha / "out").iterdir()]
+    assert [text for text in (*written, out, err) if "alice" in text] == []
+    report = json.loads(out)
+    assert report["real_names"] is False
+    again = json.loads(run(capsys, "report", "--dir", str(alpha), "--json", "--format", "json")[1])
+    assert {row["user"] for row in report["users"]} == {row["user"] for row in again["users"]}
+
+
+def test_real_names_are_explicit_and_said(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    plain = run(capsys, "report", "--dir", str(alpha), "--json", "--format", "json")[2]
+    (alpha / "pseudonyms.key").unlink()
+    _, out, err = run(capsys, "report", "--dir", str(alpha), "--json", "--format", "json", "--real-names")
+    report = json.loads(out)
+    assert report["real_names"] is True
+    assert {row["user"] for row in report["users"]} == {"alice", "bob"}
+    assert report["evidence"][0]["name"] == "alice.txt"
+    assert err.count("\n") == plain.count("\n") + 1
+    assert not (alpha / "pseudonyms.key").exists()
+
+
+def test_a_key_that_others_can_read_stops_the_report(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    (alpha / "pseudonyms.key").write_bytes(b"k" * 32)
+    (alpha / "pseudonyms.key").chmod(0o644)
+    code, _, err = run(capsys, "report", "--dir", str(alpha), "--format", "json")
+    assert code == ExitCode.FAILED
+    assert "chmod 600" in err
+    assert err.count("\n") == 1
+    assert not (alpha / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("windows", "code", "lines"),
+    [
+        (("2026-05-05T07:00..2026-05-05T09:00", "2026-05-05T09:00..2026-05-05T20:00"), ExitCode.DONE, 1),
+        (("2026-05-05T07:00..2026-05-05T09:00", "2026-05-05T08:30..2026-05-05T20:00"), ExitCode.DONE, 2),
+        (("2026-05-05..2026-05-06", "2026-05-06..banana"), ExitCode.USAGE, 1),
+        (("2026-05-05..2026-05-06", "2030-01-01..2030-01-02"), ExitCode.NO_REPORT, 1),
+    ],
+    ids=["adjacent", "overlapping", "no window", "no job"],
+)
+def test_two_windows_side_by_side(
+    alpha: Path, capsys: pytest.CaptureFixture[str], windows: tuple[str, str], code: ExitCode, lines: int
+) -> None:
+    run(capsys, "ingest", "--dir", str(alpha), *given(alpha, jobs=JOBS, nodes=NODES))
+    found, out, err = run(capsys, "compare", *windows, "--dir", str(alpha), "--json")
+    assert found == code
+    assert err.count("\n") == lines  # what bends it: B's headline is withheld, an overlap
+    if code == ExitCode.DONE:
+        cores = next(row for row in json.loads(out)["figures"] if row["figure"] == "hours.held.core")
+        assert cores["a"] == 2  # one job of 4 cores in the second of two hours
+    else:
+        assert out == ""
+
+
+def test_two_engagements_side_by_side(alpha: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, alpha)
+    beta = alpha.parent / "beta"
+    main(["init", str(beta), "--cluster", "beta", "--timezone", "UTC"])
+    jobs = dump(job("1", Cluster="beta"), step("1", Cluster="beta", MaxRSS="4194304K", TotalCPU="02:00:00"))
+    run(capsys, "ingest", "--dir", str(beta), *given(beta, jobs=jobs, nodes=NODES))
+    code, out, err = run(capsys, "compare", str(alpha), str(beta))
+    assert code == ExitCode.DONE
+    assert "cluster alpha" in out.splitlines()[0]
+    assert "cluster beta" in out.splitlines()[1]
+    assert "A is of cluster alpha, B of cluster beta" in err
+    assert run(capsys, "compare", str(alpha), str(alpha.parent))[0] == ExitCode.USAGE

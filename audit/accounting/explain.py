@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from audit.accounting.figure_keys import Found, find
+from audit.accounting.figure_keys import Found, at, find
 from audit.accounting.figures import MONTH_HOURS
 from audit.accounting.relations import query
 from audit.accounting.rows import Row, only, ratio
@@ -130,22 +130,18 @@ def _rows_query(found: Found) -> str:
 
 def _factor(report: Row, found: Found) -> tuple[float, str]:
     """What the rows' total is multiplied by, and that in words."""
-    window, scale = report["window"], found.figure.scale
-    if scale == "month" and window["month_factor"] is not None:
-        return MONTH_HOURS / window[
-            "hours"
-        ], f"it is the total x {MONTH_HOURS} hours of a month / {window['hours']:.10g} of the window"
+    hours, observed, scale = report["window"]["hours"], report["window"]["observed_hours"], found.figure.scale
+    if scale == "month":
+        return MONTH_HOURS / hours, f"it is the total x {MONTH_HOURS} hours of a month / {hours:.10g} of the window"
     if scale == "observed hours":
-        return 1 / window["observed_hours"], f"it is the total / {window['observed_hours']:.10g} hours observed"
-    if scale in ("low price", "high price"):
-        key = f"{scale.removesuffix(' price')}_usd_per_hour"
-        usd = found.row["usd_per_hour"]
-        rates = [p[key] for p in report["prices"] if (p["node_class"], p["usd_per_hour"]) == (found.names[0], usd)]
-        if rates and rates[-1] is not None:
-            return rates[
-                -1
-            ] / usd, f"it is the total x {rates[-1]:.10g} / {usd:.10g}: the {scale} of the class over the one used"
-        return 1.0, "the site states the price: there is no range"
+        return 1 / observed, f"it is the total / {observed:.10g} hours observed"
+    if scale:
+        key, used = f"{scale.removesuffix(' price')}_usd_per_hour", found.row["usd_per_hour"]
+        prices = [p[key] for p in report["prices"] if (p["node_class"], p["usd_per_hour"]) == (found.names[0], used)]
+        if prices[-1] is None:
+            return 1.0, "the site states the price: there is no range"
+        told = f"it is the total x {prices[-1]:.10g} / {used:.10g}: the {scale} of the class over the one used"
+        return prices[-1] / used, told
     return 1.0, ""
 
 
@@ -156,8 +152,9 @@ def _why(report: Row, found: Found) -> list[str]:
     own = [reasons[k] for k in (key, key.rpartition(".")[0]) if k in reasons]
     if found.value is not None:
         return [*own, figure.stated]
-    if figure.scale == "month" and find(report, key, report).value is not None:
+    leaf = key.rpartition(".")[2]
+    if figure.scale == "month" and (found.row.get(leaf) if found.row else at(report, key)) is not None:
         return [reasons["cost.held_usd_per_month"]]
-    of_all = [reasons[k] for k in (f"cost.{key.rpartition('.')[2]}",) if k in reasons]
+    of_all = [reasons[k] for k in (f"cost.{leaf}",) if k in reasons]
     told = [text for begin, text in _UNKNOWN.items() if key.startswith(begin)]
     return [*own, *of_all, *told, figure.stated or "not measured, or not known from this evidence"][:1]

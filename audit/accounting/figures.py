@@ -35,7 +35,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     window["month_factor"] = factor = _month_factor(window)
     hours = _hours(totals, nodes)
     sections.make_cards(connection, config)
-    won = recoverable(connection, mode, totals, window, factor)
+    won = recoverable(connection, mode, totals, window, config.timezone)
     resources, lost = by_resource(connection, factor), rows(connection, "lost")
     whole_cluster = not config.slice_nodes and not config.slice_partitions
     measured = _measured(connection)
@@ -196,6 +196,7 @@ def _price(price: PricedResource, mode: CostMode) -> Row:
         "usd_per_hour": price.rate.usd_per_hour,
         "low_usd_per_hour": price.rate.low_usd_per_hour,
         "high_usd_per_hour": price.rate.high_usd_per_hour,
+        "list_usd_per_hour": price.list_usd_per_hour,
         "providers": price.rate.providers,
         "provider_names": list(price.rate.provider_names),
         "basis": price.rate.basis,

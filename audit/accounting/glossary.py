@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Take = Literal["sum", "share", "p10", "p50", "p90", "spread"]
-Scale = Literal["", "month", "low price", "high price", "observed hours"]
+Scale = Literal["", "month", "low price", "high price", "list price", "observed hours"]
 
 # The lists whose rows a figure can be asked of, with the keys that name a row: families.ACCOUNT/FAMILY.held_usd.
 MEMBERS: Mapping[str, tuple[str, ...]] = {
@@ -141,10 +141,14 @@ def _of_recoverable() -> Iterator[Figure]:
         ("recoverable_usd", "Recoverable, at most", "recoverable:usd"),
     ):
         yield Figure(f"recoverable.by_class.*.{key}", label, "nodes", measure)
-    for end in ("low", "high"):
-        scale: Scale = "low price" if end == "low" else "high price"
+    scales: tuple[tuple[str, str, Scale], ...] = (
+        ("low", "lowest", "low price"),
+        ("list", "list", "list price"),
+        ("high", "highest", "high price"),
+    )
+    for end, name, scale in scales:
         key = f"recoverable.by_class.*.{end}_recoverable_usd"
-        yield Figure(key, f"Recoverable at the {end}est price", "nodes", "recoverable:usd", scale=scale)
+        yield Figure(key, f"Recoverable at the {name} price", "nodes", "recoverable:usd", scale=scale)
     stated = "prices[].source says how it was reckoned and from what"
     yield Figure("recoverable.by_class.*.usd_per_hour", "Price of a node", stated=stated)
     yield from _per_month(iter([Figure("recoverable_by_resource.*.usd", "Recoverable", "attempts", "given_up_usd")]))

@@ -9,6 +9,7 @@ import duckdb
 
 from audit.accounting.relations import build, query, table
 from audit.errors import NoReportError
+from audit.price_settings import Prices
 from audit.pricing import ClassPrice, Rate, class_price, gpu_rate, read_tariff, unbundled_rate
 from audit.workspace import Config
 
@@ -32,11 +33,16 @@ Priced = TypeVar("Priced")
 
 @dataclass(frozen=True)
 class PricedResource:
-    """One line of the price list: a node class with its number of nodes, or in unbundled mode a resource."""
+    """One line of the price list: a node class with its number of nodes, or in unbundled mode a resource.
+
+    `list_usd_per_hour`: what the bundled list book says of a node class, whatever it is priced on here; None where it
+    does not sell such.
+    """
 
     name: str
     rate: Rate
     nodes: int | None
+    list_usd_per_hour: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,16 @@ def price_nodes(connection: duckdb.DuckDBPyConnection, config: Config) -> CostMo
     connection.execute(f"CREATE OR REPLACE TEMP TABLE node_states_seen AS {query('node_states_seen')}")
     build(connection, BY_NODE)
     _choose(connection, "node")
-    return CostMode("node", None, _by_class(classes, [n for *_, n in sizes]))
+    listed = read_tariff(Prices(accelerators=config.prices.accelerators))
+    at_list = [_list_price(partial(class_price, g, c, v, m, listed)) for g, c, v, m, _ in sizes]
+    return CostMode("node", None, _by_class(classes, at_list, [n for *_, n in sizes]))
+
+
+def _list_price(price: Callable[[], ClassPrice]) -> float | None:
+    try:
+        return price().rate.usd_per_hour
+    except NoReportError:
+        return None
 
 
 def _choose(connection: duckdb.DuckDBPyConnection, mode: str) -> None:
@@ -88,12 +103,16 @@ def _all_priced(pricings: Iterable[Callable[[], Priced]]) -> list[Priced]:
     return found
 
 
-def _by_class(classes: Sequence[ClassPrice], nodes: Sequence[int]) -> tuple[PricedResource, ...]:
+def _by_class(
+    classes: Sequence[ClassPrice], at_list: Sequence[float | None], nodes: Sequence[int]
+) -> tuple[PricedResource, ...]:
     """One line a class; classes whose nodes differ by a little memory share the name, each its own line."""
-    merged: dict[tuple[str, Rate], int] = {}
-    for found, number in zip(classes, nodes, strict=True):
-        merged[found.node_class, found.rate] = merged.get((found.node_class, found.rate), 0) + number
-    return tuple(PricedResource(name, rate, number) for (name, rate), number in sorted(merged.items(), key=str))
+    merged: dict[tuple[str, Rate, float | None], int] = {}
+    for found, usd, number in zip(classes, at_list, nodes, strict=True):
+        key = found.node_class, found.rate, usd
+        merged[key] = merged.get(key, 0) + number
+    by_name = sorted(merged.items(), key=str)
+    return tuple(PricedResource(name, rate, number, usd) for (name, rate, usd), number in by_name)
 
 
 def price_resources(connection: duckdb.DuckDBPyConnection, config: Config, unsized: list[str]) -> CostMode:

@@ -1,5 +1,9 @@
 """What could be won back at most: dollars, what they are in nodes and GPUs, how sure, and what to do first."""
 
+import math
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
 import duckdb
 import numpy as np
 
@@ -28,13 +32,12 @@ LOSS_ACTIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def recoverable(
-    connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row, factor: float | None
-) -> Row:
+def recoverable(connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row, timezone: str) -> Row:
     """The recoverable figures. low and expected need a model of requests made in advance: NULL until there is one.
 
     high_usd is NULL where nothing was measured: no measurement, nothing to win back that could be defended.
     """
+    factor = window["month_factor"]
     high = totals["recoverable_usd"] if totals["measured_attempts"] else None
     waiting = only(connection, "contended")
     contended = waiting["usd"] if high is not None and waiting["eligible_is_known"] else None
@@ -60,7 +63,7 @@ def recoverable(
         **usd,
         **{f"{key}_per_month": times(value, factor) for key, value in usd.items()},
         **freed,
-        "sampling": _sampling(connection) if high is not None else None,
+        "sampling": _sampling(connection, ZoneInfo(timezone)) if high is not None else None,
         "by_class": classes,
     }
 
@@ -126,32 +129,42 @@ def _counts(row: Row) -> Row:
 
 
 def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[Row]:
-    """By node class, with what the recoverable part would be at the lowest and the highest price in the book."""
-    rates = {(p.name, p.rate.usd_per_hour): p.rate for p in mode.prices}
+    """By node class, with what the recoverable part would be at the lowest and highest price, and at the list price."""
+    prices = {(p.name, p.rate.usd_per_hour): p for p in mode.prices}
     found = []
     for row in rows(connection, "by_class"):
-        rate = rates[row["node_class"], row["usd_per_hour"]]
+        price = prices[row["node_class"], row["usd_per_hour"]]
+        rate = price.rate
         low, high = rate.low_usd_per_hour, rate.high_usd_per_hour
         found.append(
             {
                 **row,
                 "low_recoverable_usd": times(row["recoverable_hours"], rate.usd_per_hour if low is None else low),
+                "list_recoverable_usd": times(row["recoverable_hours"], price.list_usd_per_hour),
                 "high_recoverable_usd": times(row["recoverable_hours"], rate.usd_per_hour if high is None else high),
             }
         )
     return found
 
 
-def _sampling(connection: duckdb.DuckDBPyConnection) -> Row | None:
-    """The spread of high_usd over resampled days (5 to 95 %); None below a week, which says too little of days."""
-    days: dict[int, float] = {}
-    for row in rows(connection, "recoverable_by_hour"):
-        days[row["hour"] // 24] = days.get(row["hour"] // 24, 0.0) + row["recoverable_usd"]
-    observed = connection.execute("SELECT floor(from_s / 86400), ceil(to_s / 86400) FROM observed").fetchall()
-    every = sorted({d for first, last in observed for d in range(int(first), int(last))})
-    if len(every) < SAMPLED_FROM_DAYS:
+def _sampling(connection: duckdb.DuckDBPyConnection, zone: ZoneInfo) -> Row | None:
+    """The spread of high_usd over resampled days (5 to 95 %), days as they are at the site.
+
+    None below a week, which says too little of days.
+    """
+    days: dict[date, float] = {}
+    for first, last in connection.execute("SELECT from_s, to_s FROM observed").fetchall():
+        hours = range(int(first // 3600), math.ceil(last / 3600))
+        days |= dict.fromkeys((_day(hour, zone) for hour in hours), 0.0)
+    if len(days) < SAMPLED_FROM_DAYS:
         return None
-    values = np.array([days.get(day, 0.0) for day in every])
+    for row in rows(connection, "recoverable_by_hour"):
+        days[_day(row["hour"], zone)] += row["recoverable_usd"]
+    values = np.array([usd for _, usd in sorted(days.items())])
     drawn = np.random.default_rng(SEED).integers(0, len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(values[drawn].sum(axis=1), [0.05, 0.95])
     return {"days": len(values), "resamples": RESAMPLES, "low_usd": float(low), "high_usd": float(high)}
+
+
+def _day(hour: int, zone: ZoneInfo) -> date:
+    return datetime.fromtimestamp(hour * 3600, UTC).astimezone(zone).date()

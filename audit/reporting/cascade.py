@@ -1,37 +1,57 @@
-"""Geometry of the cascade chart: where each dollar of the slice went, as bars on one scale.
+"""Geometry of the cascade chart: from capacity to what could be won back, as bars on one scale.
 
 Points (1/72 inch) in a drawing as wide as the text. A row whose dollars are NULL has no bar: it is drawn
 as a hatched box with the words, so that it cannot be taken for 0.
 """
 
-import math
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from audit.reporting.charts import scale
+from audit.reporting.dollars import Dollars
 from audit.reporting.numerals import axis_dollars, percent, whole
 from audit.reporting.wording import Report, node_sizes_known, sentence
 
 WIDTH = 493.2  # 174 mm
 LEFT = 112.0
-ROW = 16.5
-BAR = 10.5
+ROW = 22.5
+BAR = 14.0
 TOP = 14.0
-_COLUMNS = (WIDTH - 106, WIDTH - 52, WIDTH)  # right edges: window, month, share
-_GAP = 60.0  # between the bars' end and the first column's right edge
+_COLUMNS = (WIDTH - 52.0, WIDTH)  # right edges: dollars, share
+_PLOT_END = WIDTH - 118.0
+_LETTER = 0.52  # mean width of a letter, in parts of its size
+_INSIDE = 7.4  # size of the words within a bar
+_IDLE = {"capacity": "idle", "installed": "idle or down"}  # what was not held, by what is 100 %
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a bar, with the words in it where they fit."""
+
+    kind: str
+    usd: float
+    name: str
+    x: float = 0.0
+    width: float = 0.0
+    words: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One bar. `x` and `width` are None where there is nothing to draw; `join` leads down to the next bar."""
+    """One line: its dollars of the window (None: not measured), where its bar starts and the parts of that.
+
+    `shown` are the dollars in the unit of the column; `join` is where a line leads down to the next bar.
+    """
 
     label: str
     kind: str
-    strong: bool
     usd: float | None
-    month_usd: float | None
-    share: float | None
+    start_usd: float | None
+    parts: tuple[Part, ...]
+    strong: bool = False
+    shown: float | None = None
+    share: float | None = None
     y: float = 0.0
-    x: float | None = None
-    width: float | None = None
     join: float | None = None
 
 
@@ -41,151 +61,135 @@ class Cascade:
 
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
-    columns: tuple[float, float | None, float]
+    columns: tuple[float, float]
+    unit: str
     of: str
     left: float
     width: float
     height: float
-    plot_end: float
     bar: float
+    row: float
     held_edge: tuple[float, float, float] | None
     alt: str
 
 
-@dataclass(frozen=True)
-class _Span:
-    label: str
-    kind: str
-    usd: float | None
-    month_usd: float | None
-    start: float | None
-    strong: bool = False
-
-
-def cascade(report: Report) -> Cascade:
-    """The chart of this report's dollars of the window, with the month beside them where there is one."""
+def cascade(report: Report, shown: Dollars) -> Cascade:
+    """The chart of this report's dollars, its column in the page's unit."""
     cost = report["cost"]
-    spans = [*_outside(report), *_inside(report)]
-    known = node_sizes_known(report) and cost["installed_usd"]
-    base, of = (cost["installed_usd"], "installed") if known else (cost["held_usd"], "held")
-    monthly = any(span.month_usd is not None for span in spans)
-    columns = (_COLUMNS[0], _COLUMNS[1], _COLUMNS[2]) if monthly else (_COLUMNS[1], None, _COLUMNS[2])
-    plot_end = columns[0] - _GAP
-    scale = (plot_end - LEFT) / base if base else 0.0
-    rows = _placed(spans, base, scale)
+    base, of = _base(report)
+    across = (_PLOT_END - LEFT) / base if base else 0.0
+    rows = _placed(_rows(report, base, of), base, across, shown)
+    ticks = [usd for usd in scale((base or 0.0) * shown.month_factor) if usd <= (base or 0.0) * shown.month_factor]
     return Cascade(
         rows=rows,
-        ticks=tuple((LEFT + scale * usd, axis_dollars(usd)) for usd in _steps(base or 0.0)),
-        columns=columns,
+        ticks=tuple((LEFT + across * usd / shown.month_factor, axis_dollars(usd)) for usd in ticks),
+        columns=_COLUMNS,
+        unit=shown.unit,
         of=of,
         left=LEFT,
         width=WIDTH,
         height=TOP + ROW * len(rows),
-        plot_end=plot_end,
         bar=BAR,
-        held_edge=_held_edge(rows),
-        alt=_in_words(rows, of),
+        row=ROW,
+        held_edge=_held_edge(rows, LEFT + across * cost["held_usd"] if cost["held_usd"] is not None else None),
+        alt=_in_words(rows, of, shown),
     )
 
 
-def _outside(report: Report) -> list[_Span]:
-    """Installed, down, idle and held; only held where node sizes are unknown."""
+def _base(report: Report) -> tuple[float | None, str]:
+    """What is 100 %: the capacity, else all installed, else what was held."""
     cost = report["cost"]
-    held = _span(cost, "Held by jobs", "subtotal", "held_usd", 0.0, strong=True)
-    if not node_sizes_known(report):
-        return [held]
-    capacity, jobs = cost["capacity_usd"], cost["held_usd"]
-    spans = [_span(cost, "Installed", "subtotal", "installed_usd", 0.0, strong=True)]
-    spans.append(_span(cost, "Nodes down", "down", "down_usd", capacity))
-    if cost["idle_usd"] is None and cost["down_usd"] is None and None not in (cost["installed_usd"], jobs):
-        month = _rest(cost, "installed_usd_per_month", "held_usd_per_month")
-        usd = cost["installed_usd"] - jobs
-        spans.append(_Span("Not held: idle or down", "idle", usd, month, jobs))
-    else:
-        spans.append(_span(cost, "Idle", "idle", "idle_usd", jobs))
-    return [*spans, held]
+    if node_sizes_known(report):
+        for key, name in (("capacity_usd", "capacity"), ("installed_usd", "installed")):
+            if cost[key]:
+                return float(cost[key]), name
+    return cost["held_usd"], "held"
 
 
-def _inside(report: Report) -> list[_Span]:
-    """What was held, split into: ended well and measured, not measured, lost."""
-    cost = report["cost"]
-    usd = _rest(cost, "held_usd", "not_measured_usd", "lost_usd")
-    month = _rest(cost, "held_usd_per_month", "not_measured_usd_per_month", "lost_usd_per_month")
-    blind = cost["not_measured_usd"]
-    lost_from = None if usd is None or blind is None else usd + blind
-    return [
-        _Span("Held, use measured", "subtotal", usd, month, 0.0),
-        _span(cost, "Held, not measured", "unmeasured", "not_measured_usd", usd),
-        _span(cost, "Lost to failed attempts", "lost", "lost_usd", lost_from),
-    ]
-
-
-def _span(cost: Report, label: str, kind: str, key: str, start: float | None, *, strong: bool = False) -> _Span:
-    return _Span(label, kind, cost[key], cost.get(f"{key}_per_month"), start, strong)
-
-
-def _rest(cost: Report, total: str, *parts: str) -> float | None:
-    """`total` less its parts; None where one of them is. Never below zero by a rounding error."""
-    values = [cost.get(key) for key in (total, *parts)]
-    known = [float(value) for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    rest = known[0] - math.fsum(known[1:])
-    return 0.0 if abs(rest) < 1e-6 * abs(known[0]) else rest
-
-
-def _placed(spans: list[_Span], base: float | None, scale: float) -> tuple[Row, ...]:
+def _rows(report: Report, base: float | None, of: str) -> list[Row]:
+    """The lines before they are placed; a bar that starts at an unknown place is not drawn."""
+    cost, high = report["cost"], report["recoverable"]["high_usd"]
+    held, lost = cost["held_usd"], cost["lost_usd"]
     rows: list[Row] = []
-    for number, span in enumerate(spans):
-        drawn = span.usd is not None and span.start is not None and base
-        share = span.usd / base if base and span.usd is not None else None
-        row = Row(span.label, span.kind, span.strong, span.usd, span.month_usd, share, y=TOP + ROW * number)
-        if drawn and span.usd is not None and span.start is not None:
-            row = replace(row, x=LEFT + scale * span.start, width=scale * span.usd)
-        rows.append(row)
-    return tuple(_joined(rows))
+    unheld: tuple[Part, ...] = ()
+    if of != "held" and base is not None:
+        rows.append(Row(of.capitalize(), "whole", base, 0.0, _one("subtotal", base), strong=True))
+        unheld = _one("idle", None if held is None else max(0.0, base - held), _IDLE[of])
+    rows.append(Row("Held by jobs", "held", held, 0.0, _one("subtotal", held) + unheld, strong=True))
+    parts = [("used", "used"), ("kept", "kept")] if high is not None else []
+    needed = [(kind, name, cost[f"{kind}_usd"]) for kind, name in [*parts, ("not_measured", "not measured")]]
+    usd = None if any(part is None for *_, part in needed) else sum(part for *_, part in needed)
+    bar = tuple(Part(kind, part, name) for kind, name, part in needed if part)
+    rows.append(Row("Used, kept or unknown" if parts else "Not measured", "needed", usd, 0.0, bar))
+    rows.append(Row("Lost to failed attempts", "lost", lost, usd, _one("lost", lost)))
+    after = None if usd is None or lost is None else usd + lost
+    allowed = bool(report["coverage"]["headline_allowed"])
+    label = "Recoverable" + ("" if high is None else ", at most" if allowed else ", measured part")
+    rows.append(Row(label, "recoverable", high, after, _one("recoverable", high), strong=allowed and high is not None))
+    return rows
 
 
-def _joined(rows: list[Row]) -> list[Row]:
-    """Each drawn row led down to the next one where their edges meet."""
-    joined = []
-    for row, below in zip(rows, [*rows[1:], None], strict=True):
-        edges = () if below is None else _edges(below)
-        meeting = (end for end in _edges(row) for edge in edges if abs(end - edge) < 0.01)
-        joined.append(replace(row, join=next(meeting, None)))
-    return joined
+def _one(kind: str, usd: float | None, name: str = "") -> tuple[Part, ...]:
+    return () if usd is None else (Part(kind, usd, name),)
 
 
-def _edges(row: Row) -> tuple[float, ...]:
-    """Where the bar ends, right before left; not the axis, and nothing where no bar is drawn."""
-    if row.x is None or not row.width:
+def _placed(rows: list[Row], base: float | None, across: float, shown: Dollars) -> tuple[Row, ...]:
+    drawn = [replace(row, parts=_parts(row, base, across)) for row in rows]
+    return tuple(
+        replace(
+            row,
+            y=TOP + ROW * number,
+            shown=shown.cell(row.usd),
+            share=row.usd / base if base and row.usd is not None else None,
+            join=_join(row, below),
+        )
+        for number, (row, below) in enumerate(zip(drawn, [*drawn[1:], None], strict=True))
+    )
+
+
+def _parts(row: Row, base: float | None, across: float) -> tuple[Part, ...]:
+    """The parts of a bar in their places, one after the other; none where its start is not known."""
+    if row.start_usd is None or not base:
         return ()
-    return tuple(edge for edge in (row.x + row.width, row.x) if edge > LEFT)
+    ends = list(accumulate((part.usd for part in row.parts), initial=row.start_usd))
+    return tuple(
+        _part(part, LEFT + across * start, across * part.usd, base)
+        for part, start in zip(row.parts, ends[:-1], strict=True)
+    )
 
 
-def _held_edge(rows: tuple[Row, ...]) -> tuple[float, float, float] | None:
-    """The dashed line from the end of what was held down to the row that ends there."""
-    held = next((row for row in rows if row.strong and row.label == "Held by jobs"), None)
-    if held is None or held.x is None or held.width is None or rows[-1].x is None:
+def _join(row: Row, below: Row | None) -> float | None:
+    """Where the bar ends, if the next one starts there."""
+    if below is None or row.kind not in ("needed", "lost") or not row.parts or not below.usd or not below.parts:
         return None
-    return (held.x + held.width, held.y + BAR, rows[-1].y)
+    return row.parts[-1].x + row.parts[-1].width
 
 
-def _steps(top: float) -> list[float]:
-    """Round dollar values from 0 to `top`, three to five of them after 0."""
-    if top <= 0:
-        return [0.0]
-    size = 10.0 ** math.floor(math.log10(top))
-    step = next(size * part for part in (0.2, 0.25, 0.5, 1.0, 2.0) if top / (size * part) <= 5.999)
-    return [step * number for number in range(int(top / step) + 1)]
+def _part(part: Part, x: float, width: float, base: float) -> Part:
+    """The part in its place, with its name and share in it where both fit, else its name, else nothing."""
+    full = f"{part.name} {percent(part.usd / base)}" if part.name else ""
+    fits = [words for words in (full, part.name) if len(words) * _INSIDE * _LETTER + 8 <= width]
+    return replace(part, x=x, width=width, words=fits[0] if fits and part.kind != "not_measured" else "")
 
 
-def _in_words(rows: tuple[Row, ...], of: str) -> str:
-    parts = []
+def _held_edge(rows: tuple[Row, ...], x: float | None) -> tuple[float, float, float] | None:
+    """The dashed line from the end of what was held down to the last line, whose bar ends there."""
+    held = next(row for row in rows if row.kind == "held")
+    return None if x is None or not held.parts or not rows[-1].usd else (x, held.y + BAR, rows[-1].y)
+
+
+def _in_words(rows: tuple[Row, ...], of: str, shown: Dollars) -> str:
+    said = []
     for row in rows:
+        parts = ", ".join(
+            f"{part.name} {whole(part.usd * shown.month_factor)}"
+            for part in row.parts
+            if part.name and row.kind != "held"
+        )
         if row.usd is None:
-            parts.append(f"{row.label}: not measured")
+            said.append(f"{row.label}: not measured")
         else:
             share = "" if row.share is None else f", {percent(row.share)} of {of}"
-            parts.append(f"{row.label}: {whole(row.usd)} dollars{share}")
-    return sentence("Cascade of the window's dollars. " + "; ".join(parts))
+            detail = f" ({parts})" if parts else ""
+            said.append(f"{row.label}: {whole(row.usd * shown.month_factor)} dollars{share}{detail}")
+    return sentence(f"Cascade of dollars {shown.per}. " + "; ".join(said))

@@ -26,6 +26,18 @@ def whole(value: float) -> str:
     return f"{sign}{size:,.0f}"
 
 
+def cents(usd: float) -> str:
+    """Dollars to the cent without their sign, where a product is to be checked: 6,054.32."""
+    return f"{MINUS if usd < 0 else ''}{abs(usd):,.2f}"
+
+
+def amount(value: float) -> str:
+    """A mean count, such as nodes freed at any hour: 0.8, 4.3, 263; "<0.1" for what is not nothing."""
+    if 0 < value < 0.05:
+        return "<0.1"
+    return f"{value:,.0f}" if value >= 99.95 or value == 0 else f"{value:.1f}"
+
+
 def percent(share: float, decimals: int = 1) -> str:
     """A share of 1 as percent: 81.3%. What is not nothing, or not all, does not round to it."""
     step = 10.0**-decimals

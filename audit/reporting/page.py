@@ -70,11 +70,8 @@ def _environment(what: Definition) -> "Environment":
     environment.globals.update(
         reason=wording.reason,
         basis=wording.basis,
-        priced_name=wording.priced_name,
         window_hours=wording.window_hours,
-        held_of=wording.held_of,
-        no_recoverable_figure=wording.no_recoverable_figure,
-        lost_causes=wording.lost_causes,
+        status=wording.status,
         count_of=numerals.count_of,
         span=span,
     )

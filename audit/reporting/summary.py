@@ -1,16 +1,17 @@
-"""The report in a few lines for the terminal: what was held, what is known of it, and what is not."""
+"""The report in a few lines for the terminal: what could be won back at most, or why not, and what was held."""
 
+from audit.reporting.dollars import dollars
+from audit.reporting.headline import finding, headline, no_headline
 from audit.reporting.hostile import visible
-from audit.reporting.numerals import count_of, dollars_prose, percent
+from audit.reporting.numerals import count_of, percent
 from audit.reporting.period import period
+from audit.reporting.tables import actions
 from audit.reporting.wording import (
     NOT_MEASURED,
     Report,
     basis,
     coverage_sentence,
-    finding,
     held_of,
-    no_recoverable_figure,
     node_sizes_known,
     window_hours,
 )
@@ -24,10 +25,10 @@ def text_summary(report: Report) -> str:
     records = sum(file["records"] for file in report["evidence"])
     lines = [
         f"{mark}cluster {visible(report['cluster'], 64)}, {window_hours(report)} hours, {period(report).utc}",
-        finding(report),
+        _answer(report),
         *_dollars(report),
         coverage_sentence(report),
-        f"No recoverable figure. {no_recoverable_figure(report)}",
+        *_first_action(report),
         f"Price: {basis(report)}, {report['cost']['mode']} mode. Evidence: "
         f"{count_of(len(report['evidence']), 'file')}, {count_of(records, 'record')}, "
         f"{count_of(report['rejects']['rows'], 'reject')}.",
@@ -35,17 +36,38 @@ def text_summary(report: Report) -> str:
     return "\n".join(visible(line, _WIDTH) for line in lines)
 
 
+def _answer(report: Report) -> str:
+    """The headline with its sampling error; else what was held, and why there is none."""
+    head, shown = headline(report), dollars(report)
+    if head is None:
+        return f"No headline. {no_headline(report)}"
+    if not head.usd:
+        return finding(report)
+    share = "" if head.share is None else f", {percent(head.share)} of what jobs held"
+    low, high = head.sampling or (None, None)
+    error = "" if low is None or high is None else f" (sampling error {shown.prose(low)} to {shown.prose(high)})"
+    return f"At most {shown.prose(head.usd)}{share}, could be won back, with hindsight{error}."
+
+
 def _dollars(report: Report) -> list[str]:
-    cost = report["cost"]
-    rows = [("held by jobs", "held_usd"), ("  lost", "lost_usd"), ("  not measured", "not_measured_usd")]
+    cost, shown = report["cost"], dollars(report)
+    rows = [
+        ("held by jobs", cost["held_usd"]),
+        ("  lost", cost["lost_usd"]),
+        ("  not measured", cost["not_measured_usd"]),
+    ]
     if node_sizes_known(report):
-        rows = [("installed", "installed_usd"), ("down", "down_usd"), ("idle", "idle_usd"), *rows]
+        rows = [("installed", cost["installed_usd"]), ("down", cost["down_usd"]), ("idle", cost["idle_usd"]), *rows]
     share = held_of(report)
     lines = []
-    for label, key in rows:
-        usd, month = cost[key], cost.get(f"{key}_per_month")
-        text = NOT_MEASURED if usd is None else dollars_prose(usd)
-        text += "" if month is None else f" ({dollars_prose(month)} a month)"
-        text += f", {percent(share[0])} of {share[1]}" if key == "held_usd" and share else ""
+    for label, usd in rows:
+        text = NOT_MEASURED if usd is None else shown.prose(usd)
+        text += f", {percent(share[0])} of {share[1]}" if label == "held by jobs" and share else ""
         lines.append(f"  {label:<16}{text}")
     return lines
+
+
+def _first_action(report: Report) -> list[str]:
+    """What to do first, by dollars; nothing where there is nothing to do."""
+    first = actions(report, 1, requests=headline(report) is not None).rows
+    return [f"First: {row.action} ({row.of}), at most {dollars(report).prose(row.usd)}." for row in first]

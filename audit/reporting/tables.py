@@ -5,31 +5,62 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audit.reporting.wording import Report
+from audit.reporting.numerals import amount, count_of
+from audit.reporting.wording import Report, node_sizes_known
 
-_SUMMED = ("attempts", "held_usd", "core_hours", "gpu_hours", "mem_gib_hours")
+BUCKETS = ("held_usd", "used_usd", "kept_usd", "not_measured_usd", "lost_usd", "recoverable_usd")
+UNHELD = ("idle_usd", "down_usd")
 
 
 @dataclass(frozen=True)
 class PartitionRow:
-    """One partition, or several summed (`partition` is then None), in the window; None: not measured."""
+    """One partition, or several summed, in dollars of the window; None: not measured.
 
-    partition: str | None
-    members: int
-    attempts: int | None
-    held_usd: float | None
-    core_hours: float | None
-    gpu_hours: float | None
-    mem_gib_hours: float | None
-    share: float | None
+    `elsewhere` is set where its nodes are in other partitions too: what they leave unheld stands in the row of those.
+    """
+
+    name: str
+    attempts: int
+    usd: Mapping[str, float | None]
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """Rows by dollars, the largest first, the rest as one row, and the total over all."""
+    """Rows by dollars, the largest first, the rest as one row; the slice as a whole and its shares of `of`.
+
+    `columns` are the dollars shown, `unknown` those of them that nothing measured; `is_shared`: nodes are in several.
+    """
 
     rows: tuple[PartitionRow, ...]
-    total: PartitionRow
+    columns: tuple[str, ...]
+    unknown: frozenset[str]
+    total: Mapping[str, float | None]
+    shares: Mapping[str, float | None]
+    of: str
+    is_shared: bool
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do: what it concerns, its dollars of the window, what it frees (None: not counted), its risk."""
+
+    action: str
+    of: str
+    usd: float
+    frees: str | None
+    risk: str
+    risk_reason: str
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The first few actions and their sum; `more` are not shown."""
+
+    rows: tuple[Action, ...]
+    usd: float
+    frees: str | None
+    more: int
 
 
 @dataclass(frozen=True)
@@ -42,14 +73,40 @@ class Evidence:
 
 
 def partitions(report: Report, limit: int) -> Partitions:
-    """The partition table with at most `limit` rows above its total."""
-    everything = sorted(report["by_partition"], key=lambda row: (-(row["held_usd"] or 0.0), row["partition"] or ""))
-    cut = limit if len(everything) <= limit else limit - 1
-    total = _summed(everything, None)
-    rows = [_summed([row], total.held_usd, row["partition"] or "(none)") for row in everything[:cut]]
-    if everything[cut:]:
-        rows.append(_summed(everything[cut:], total.held_usd))
-    return Partitions(tuple(rows), total)
+    """The partition table with at most `limit` rows above its total, in the report's order: most dollars first."""
+    by_node = node_sizes_known(report)
+    columns = BUCKETS + (UNHELD if by_node else ())
+    cost, won = report["cost"], report["recoverable"]["high_usd"]
+    total = {key: won if key == "recoverable_usd" else cost[key] for key in columns}
+    guessed = {"used_usd", "kept_usd", "recoverable_usd"} if won is None else set()
+    unknown = frozenset(key for key in columns if total[key] is None or key in guessed)
+    total |= dict.fromkeys(unknown)
+    base, of = (cost["installed_usd"], "what is installed") if by_node else (cost["held_usd"], "what was held")
+    every = report["by_partition"]
+    cut = limit if len(every) <= limit else limit - 1
+    shared = {name for row in every for name in _members(row["partition"])}
+    rows = [_partition(row, columns, shared) for row in every[:cut]]
+    if every[cut:]:
+        rest = {key: _sum(row[key] for row in every[cut:]) for key in columns}
+        rows.append(
+            PartitionRow(count_of(len(every) - cut, "other row"), sum(row["attempts"] for row in every[cut:]), rest)
+        )
+    shares = {key: usd / base if base and usd is not None else None for key, usd in total.items()}
+    return Partitions(tuple(rows), columns, unknown, total, shares, of, bool(shared) and by_node)
+
+
+def actions(report: Report, limit: int, *, requests: bool) -> Actions:
+    """The first `limit` actions, most dollars first; without `requests` only those against failures."""
+    every = [row for row in report["actions"] if requests or row["kind"] == "failure"]
+    shown = every[:limit]
+    frees = [(row["freed_nodes"], row["freed_gpus"]) for row in shown if row["kind"] == "request"]
+    nodes, gpus = (_sum(pair[place] for pair in frees) if frees else None for place in (0, 1))
+    return Actions(
+        rows=tuple(_action(row) for row in shown),
+        usd=math.fsum(row["usd"] for row in shown),
+        frees=_frees(nodes, gpus),
+        more=len(every) - len(shown),
+    )
 
 
 def evidence(report: Report, limit: int) -> Evidence:
@@ -63,18 +120,29 @@ def evidence(report: Report, limit: int) -> Evidence:
     return Evidence(tuple(files[:cut]), len(files) - len(files[:cut]), totals)
 
 
-def _summed(rows: list[Mapping[str, Any]], of_usd: float | None, name: str | None = None) -> PartitionRow:
-    sums = {key: _sum(row[key] for row in rows) for key in _SUMMED}
-    held = sums["held_usd"]
-    whole = of_usd if of_usd is not None else held
-    attempts = sums.pop("attempts")
-    return PartitionRow(
-        partition=name,
-        members=len(rows),
-        attempts=None if attempts is None else int(attempts),
-        share=held / whole if whole and held is not None else None,
-        **sums,
+def _partition(row: Mapping[str, Any], columns: tuple[str, ...], shared: set[str]) -> PartitionRow:
+    name = row["partition"] or "(none)"
+    return PartitionRow(name, row["attempts"], {key: row[key] for key in columns}, not row["nodes"] and name in shared)
+
+
+def _members(name: str | None) -> list[str]:
+    """The partitions of a row that stands for nodes in several of them."""
+    return name.split(",") if name and "," in name else []
+
+
+def _action(row: Mapping[str, Any]) -> Action:
+    of = count_of(row["attempts"], "attempt")
+    if row["families"] is not None:
+        of += f" of {row['families']:,} {'family' if row['families'] == 1 else 'families'}"
+    return Action(
+        row["action"], of, row["usd"], _frees(row["freed_nodes"], row["freed_gpus"]), row["risk"], row["risk_reason"]
     )
+
+
+def _frees(nodes: float | None, gpus: float | None) -> str | None:
+    if nodes is None:
+        return None
+    return f"{amount(nodes)} nodes" + (f", {amount(gpus)} GPUs" if gpus else "")
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

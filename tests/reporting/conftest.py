@@ -2,7 +2,8 @@
 
 `report` is a GPU cluster, `cpu_report` the slice of its nodes without GPUs, `unmeasured_report` the same evidence with
 every measure of use struck out, `unbundled_report` without the node inventory, `short_report` three days without a
-month, `hostile_report` with every name written by somebody who means harm.
+month, `hostile_report` with every name written by somebody who means harm, `round_report` one with figures to work
+with by hand.
 """
 
 import fcntl
@@ -160,10 +161,65 @@ def hostile_report(gpu_copy: Callable[[], Report]) -> Report:
     spoil(report["node_coverage"]["least_measured"], "node")
     spoil(report["gpus"]["never_touched"], "partition")
     spoil(report["gpus"]["vram"], "card")
+    for price in report["prices"]:
+        price["provider_names"] = [HOSTILE["tag"], HOSTILE["long"]]
     report["rejects"] = {"rows": 3, "by_reason": [{"reason": HOSTILE["tag"], "rows": 3}]}
     report["data_gaps"] = []
     report["reasons"]["hours.down"] = HOSTILE["tag"]
     return report
+
+
+@pytest.fixture
+def round_report(gpu_copy: Callable[[], Report]) -> Report:
+    """Installed 1,000 = down 40 + idle 160 + held 800 = used 400 + kept 100 + not measured 60 + lost 160 + won 80.
+
+    A month is two windows of 365 hours. Partitions a and b share three nodes, two more are b's alone.
+    """
+    report = gpu_copy()
+    report["window"].update(hours=365.0, observed_hours=365.0, month_factor=2.0)
+    dollars = {"installed": 1000, "down": 40, "capacity": 960, "held": 800, "idle": 160, "idle_reserved": 0}
+    dollars |= {"used": 400, "kept": 100, "not_measured": 60, "lost": 160}
+    report["cost"].update(in_both(dollars))
+    report["coverage"].update(usd=0.925, headline_allowed=True, reason=None)
+    won = report["recoverable"]
+    won.update(in_both({"high": 80, "contended": 20}), freed_nodes=0.5, freed_gpus=2.0, freed_cores=16.0)
+    won["sampling"].update(low_usd=60.0, high_usd=100.0)
+    node_class = {**won["by_class"][0], "node_class": "8xH100", "usd_per_hour": 10.0, "recoverable_hours": 8.0}
+    won["by_class"] = [
+        {**node_class, "recoverable_usd": 80.0, "low_recoverable_usd": 40.0, "high_recoverable_usd": 120.0}
+    ]
+    report["by_partition"] = [
+        partition(report, "a", 50, (500, 250, 60, 40, 100, 50), (0, 0, 0)),
+        partition(report, "b", 30, (300, 150, 40, 20, 60, 30), (2, 60, 10)),
+        partition(report, "a,b", 0, (0, 0, 0, 0, 0, 0), (3, 100, 30)),
+    ]
+    report["actions"] = [
+        action(report, "failure", "TIMEOUT", 120, "Raise time limits"),
+        action(report, "request", "gpus", 60, "Lower the GPU count", freed_nodes=0.4, freed_gpus=1.5, families=1),
+        action(report, "failure", "FAILED", 40, "Find why jobs fail"),
+        action(report, "request", "memory", 20, "Lower the memory", freed_nodes=0.1, freed_gpus=0.5, families=3),
+    ]
+    return report
+
+
+def in_both(dollars: dict[str, float]) -> dict[str, float]:
+    """Dollars of the window by name, and those of a month of two windows."""
+    window = {f"{name}_usd": float(usd) for name, usd in dollars.items()}
+    return window | {f"{key}_per_month": 2 * usd for key, usd in window.items()}
+
+
+def partition(report: Report, name: str, attempts: int, held: tuple[float, ...], nodes: tuple[float, ...]) -> Report:
+    """A partition: dollars held and by bucket; how many nodes, dollars idle and down."""
+    keys = ("held_usd", "used_usd", "kept_usd", "not_measured_usd", "lost_usd", "recoverable_usd")
+    row = {**report["by_partition"][0], "partition": name, "attempts": attempts, **dict(zip(keys, held, strict=True))}
+    return row | dict(zip(("nodes", "idle_usd", "down_usd"), nodes, strict=True))
+
+
+def action(report: Report, kind: str, subject: str, usd: float, what: str, **more: Any) -> Report:
+    """An action of 8 attempts."""
+    row = {**report["actions"][0], "kind": kind, "subject": subject, "action": what, "attempts": 8}
+    blank = dict.fromkeys(("families", "freed_nodes", "freed_gpus"))
+    return row | blank | {"usd": float(usd), "usd_per_month": 2.0 * usd} | more
 
 
 def without_months(value: Any) -> Any:

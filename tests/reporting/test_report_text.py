@@ -1,6 +1,5 @@
 """How numbers, names and times read in a report, and what a null becomes in words."""
 
-import copy
 import subprocess
 import sys
 from typing import Any
@@ -9,11 +8,9 @@ import pytest
 
 from audit.reporting import text_summary
 from audit.reporting.hostile import visible
-from audit.reporting.numerals import axis_dollars, dollars_prose, percent, rate, whole
+from audit.reporting.numerals import amount, axis_dollars, cents, dollars_prose, percent, rate, whole
 from audit.reporting.period import period
-from audit.reporting.tables import evidence, partitions
-from audit.reporting.tiles import tiles
-from audit.reporting.wording import finding, lede, no_recoverable_figure
+from audit.reporting.tables import evidence
 
 
 @pytest.mark.parametrize(
@@ -56,6 +53,18 @@ def test_table_cells_are_whole_and_what_is_not_nothing_is_not_0(value: float, te
 )
 def test_shares_never_round_to_nothing_or_all(share: float, decimals: int, text: str) -> None:
     assert percent(share, decimals) == text
+
+
+@pytest.mark.parametrize(("usd", "text"), [(6054.3249, "6,054.32"), (0.0, "0.00"), (-3.5, "−3.50")])
+def test_what_is_to_be_checked_has_cents(usd: float, text: str) -> None:
+    assert cents(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(4.32, "4.3"), (0.0, "0"), (0.01, "<0.1"), (99.94, "99.9"), (99.96, "100"), (1262.6, "1,263")]
+)
+def test_mean_counts_have_a_decimal_below_a_hundred(value: float, text: str) -> None:
+    assert amount(value) == text
 
 
 @pytest.mark.parametrize(("usd", "text"), [(9.84, "9.84"), (32.0, "32.00"), (0.0341, "0.0341"), (0.00412, "0.00412")])
@@ -116,85 +125,53 @@ def test_long_names_are_cut_in_the_middle_and_never_within_a_spelled_out_charact
     ],
 )
 def test_the_window_reads_in_local_time_and_ends_at_24_hours(
-    gpu_report: dict[str, Any], *, zone: str, start: str, end: str, local: str | None, days: str
+    report: dict[str, Any], *, zone: str, start: str, end: str, local: str | None, days: str
 ) -> None:
-    gpu_report.update(timezone=zone, window={**gpu_report["window"], "from": start, "to": end})
-    said = period(gpu_report)
+    report.update(timezone=zone, window={**report["window"], "from": start, "to": end})
+    said = period(report)
     assert (said.local, said.days) == (local, days)
     assert said.utc.startswith(start[:10]) and said.utc.endswith("UTC")
 
 
-def test_the_finding_says_what_was_held_and_how_much_of_it_was_measured(gpu_report: dict[str, Any]) -> None:
-    # 205,780 / 248,634 = 82.8 %; of the dollars held, 94.8 % were measured
-    assert finding(gpu_report) == "Jobs held 83% of the capacity; their use was measured for 95% of that."
-    assert lede(gpu_report) == (
-        "Of $253,000 installed, $206,000 was held by jobs, $42,900 idle and $4,530 down. "
-        "Of what jobs held, $10,500 was lost to failed attempts and for $10,300 the use was not measured."
-    )
-
-
-def test_without_node_states_the_share_is_of_what_is_installed(gpu_report: dict[str, Any]) -> None:
-    gpu_report["cost"].update(down_usd=None, capacity_usd=None, idle_usd=None)
-    # 205,780 / 253,166 = 81.3 %
-    assert finding(gpu_report).startswith("Jobs held 81% of what is installed;")
-    assert tiles(gpu_report)[0].label == "of what is installed was held"
-
-
-def test_unknown_node_sizes_leave_only_what_was_held(cpu_report: dict[str, Any]) -> None:
-    assert finding(cpu_report) == ("Jobs held cores and memory worth $19,000; what they used of it was not measured.")
-    assert lede(cpu_report).startswith("Node sizes unknown: only what was held is priced.")
-
-
-def test_tiles_that_were_not_measured_keep_their_place_and_say_why(cpu_report: dict[str, Any]) -> None:
-    held, gpu, core, coverage = tiles(cpu_report)
-    assert (held.figure, held.note) == (None, "Node sizes unknown: no node inventory in the evidence.")
-    assert (gpu.figure, gpu.note) == ("0", "No job held any")
-    assert core.figure == "412,004"
-    assert (coverage.figure, coverage.note) == (None, "Neither MaxRSS nor TotalCPU is in the accounting.")
-
-
-def test_a_withheld_headline_gives_its_reason_first(cpu_report: dict[str, Any]) -> None:
-    assert no_recoverable_figure(cpu_report).startswith("Coverage is 0 % of held dollars, the floor is 80 %.")
-
-
-def test_partitions_beyond_the_limit_are_summed_not_dropped(cpu_report: dict[str, Any]) -> None:
-    table = partitions(cpu_report, 5)
-    # largemem 1800, then debug 900: the rest is skylake 500 + viz 200 + scavenger 85 + test 0.25
-    assert [row.partition for row in table.rows] == ["general-compute", "industry", "largemem", "debug", None]
-    assert (table.rows[-1].members, table.rows[-1].held_usd, table.rows[-1].attempts) == (4, 785.25, 704)
-    assert (table.total.held_usd, table.total.attempts, table.total.share) == (19006.0, 11704, 1.0)
-
-
-def test_a_sum_with_an_unknown_part_is_unknown(gpu_report: dict[str, Any]) -> None:
-    gpu_report["by_partition"][1]["gpu_hours"] = None
-    table = partitions(gpu_report, 5)
-    assert table.total.gpu_hours is None
-    assert table.total.held_usd == 205780.0
-
-
-def test_evidence_totals_count_the_files_that_are_not_shown(cpu_report: dict[str, Any]) -> None:
-    table = evidence(cpu_report, 12)
-    assert (len(table.files), table.more, table.totals["records"]) == (11, 19, 11700)
-
-
-@pytest.mark.parametrize("name", ["gpu_report", "cpu_report", "hostile_report"])
+@pytest.mark.parametrize(
+    "name", ["report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"]
+)
 def test_the_terminal_summary_is_short_and_printable(name: str, request: pytest.FixtureRequest) -> None:
     lines = text_summary(request.getfixturevalue(name)).split("\n")
     assert len(lines) <= 12
     assert all(line.isprintable() for line in lines)
 
 
-def test_the_terminal_summary_names_what_was_not_measured(cpu_report: dict[str, Any]) -> None:
-    text = text_summary(cpu_report)
-    assert "Memory not measured; CPU cores not measured" in text
-    assert "$19,000 ($19,300 a month)" in text  # 19,006 × 730 / 720 = 19,270
-    assert "installed" not in text
+def test_the_terminal_summary_says_the_headline_first(round_report: dict[str, Any]) -> None:
+    _, answer, *rows = text_summary(round_report).split("\n")
+    # a month is two windows: 80, 60 to 100; of 800 held
+    assert answer.startswith("At most $160 a month, 10.0% of what jobs held")
+    assert "$120 a month to $200 a month" in answer
+    assert [row.split("$", 1)[1].split(",")[0] for row in rows[:1]] == ["2"]  # 2,000 installed
+    assert "held by jobs    $1,600 a month, 83.3% of the capacity" in rows[3]
 
 
-def test_the_terminal_summary_marks_a_generated_sample(gpu_report: dict[str, Any]) -> None:
-    assert text_summary(gpu_report).startswith("GENERATED SAMPLE, ")
-    real = copy.deepcopy(gpu_report) | {"generated_sample": False}
-    assert "GENERATED" not in text_summary(real)
+def test_the_terminal_summary_names_what_was_not_measured(
+    unmeasured_report: dict[str, Any], unbundled_report: dict[str, Any]
+) -> None:
+    text = text_summary(unmeasured_report)
+    assert "No headline" in text and "At most $" not in text
+    assert "Memory not measured; CPU cores not measured; GPUs not measured" in text
+    assert "installed" not in text_summary(unbundled_report)
+    unmeasured_report["cost"]["down_usd"] = None
+    assert "down            not measured" in text_summary(unmeasured_report)
+
+
+def test_the_terminal_summary_marks_a_generated_sample(report: dict[str, Any]) -> None:
+    assert text_summary(report).startswith("GENERATED SAMPLE, ")
+    assert "GENERATED" not in text_summary(report | {"generated_sample": False})
+
+
+def test_evidence_totals_count_the_files_that_are_not_shown(report: dict[str, Any]) -> None:
+    table = evidence(report, 12)
+    files = report["evidence"]
+    assert (len(table.files), table.more) == (11, len(files) - 11)
+    assert table.totals["records"] == sum(file["records"] for file in files)
 
 
 def test_loading_the_room_loads_no_renderer() -> None:
