@@ -26,6 +26,7 @@ COLUMNS = "100"
 
 # The relations in the order in which each rests on those before it.
 READING_ORDER: Mapping[str, tuple[str, ...]] = {
+    "How it is added up": ("total",),
     "Where and when": ("data_gap", "observed", "node_span"),
     "What was held": ("gpu_split", "even_split", "allocation", "held_allocation", "span_held"),
     "What was used": (

@@ -3,9 +3,9 @@
 -- recoverable, used, or kept (the rest: head-room). Costs that cannot be known are NULL. asks_too_little: its peak
 -- lies above what it held.
 WITH held AS (
-    SELECT cluster, job_id_raw, submit, bool_and(node IS NULL) AS is_unplaced, any_value(gres) AS gres,
-        sum(cores * (to_s - from_s)) / 3600 AS core_hours, sum(gpus * (to_s - from_s)) / 3600 AS gpu_hours,
-        sum(mem_bytes / 1073741824 * (to_s - from_s)) / 3600 AS mem_gib_hours
+    SELECT cluster, job_id_raw, submit, bool_and(node IS NULL) AS is_unplaced, max(gres) AS gres,
+        total(cores * (to_s - from_s)) / 3600 AS core_hours, total(gpus * (to_s - from_s)) / 3600 AS gpu_hours,
+        total(mem_bytes / 1073741824 * (to_s - from_s)) / 3600 AS mem_gib_hours
     FROM held_allocation GROUP BY cluster, job_id_raw, submit
 ), priced AS (
     SELECT h.*, o.* EXCLUDE (cluster, job_id_raw, submit), c.* EXCLUDE (cluster, job_id_raw, submit),

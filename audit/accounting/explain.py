@@ -24,6 +24,8 @@ _TAKEN = {
 }
 # Why a figure is NULL where the report's own reasons do not say, by the beginning of its key.
 _UNKNOWN = {
+    "cost.used_usd": "no attempt's use was measured",
+    "cost.kept_usd": "no attempt's use was measured",
     "recoverable.freed": "without node prices, or without any measure of use, nothing tells what is freed",
     "coverage": "nothing was held",
     "gpus": "no attempt held a GPU whose use was measured",
@@ -104,6 +106,8 @@ def _open(
         "price": found.row.get("usd_per_hour"),
         "measure": measure,
         "unit": unit,
+        "weekday": found.row.get("weekday"),
+        "hour": found.row.get("hour"),
         "zeros": figure.take != "sum",
     }
     text = _rows_query(found)

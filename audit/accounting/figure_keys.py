@@ -13,7 +13,12 @@ from audit.accounting.rows import Row
 from audit.errors import UsageError
 
 UNNAMED = "(none)"
-_OPEN_ENDED = ("accounts", "families", "users")  # lists so long that their figures are listed by pattern
+_OPEN_ENDED = (
+    "accounts",
+    "families",
+    "users",
+    "by_hour_of_week",
+)  # lists so long that their figures are listed by pattern
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Found:
 def figure_list(report: Row) -> list[Row]:
     """Every figure with value, unit and meaning, in the glossary's order, row by row of a list.
 
-    Figures of accounts, families and users stand once, as a pattern without value.
+    Figures of accounts, families, users and hours of the week stand once, as a pattern without value.
     """
     listed = []
     for members, group in groupby(FIGURES, key=lambda figure: figure.members):
@@ -102,7 +107,7 @@ def _names(report: Row, members: str) -> list[str]:
 
 
 def _known(report: Row, asked: str) -> list[str]:
-    """The keys that could have been meant: those of an account, family or user too where such a list is begun."""
+    """The keys that could have been meant: those of rows of a long list too where it is begun."""
     known = [row["figure"] for row in figure_list(report)]
     begun, _, leaf = asked.partition(".")[0], "", asked.rpartition(".")[2]
     if begun in _OPEN_ENDED and f"{begun}.*.{leaf}" in {figure.key for figure in FIGURES}:

@@ -35,7 +35,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     window["month_factor"] = factor = _month_factor(window)
     hours = _hours(totals, nodes)
     sections.make_cards(connection, config)
-    won = recoverable(connection, mode, totals, window, config.timezone)
+    won = recoverable(connection, mode, totals, window)
     resources, lost = by_resource(connection, factor), rows(connection, "lost")
     whole_cluster = not config.slice_nodes and not config.slice_partitions
     measured = _measured(connection)
@@ -61,7 +61,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "actions": actions(resources, lost, won["by_class"], factor, window["observed_hours"]),
         "lost": lost,
         "by_partition": sections.by_partition(connection, mode),
-        "by_hour_of_week": sections.by_hour_of_week(connection, mode, config.timezone),
+        "by_hour_of_week": rows(connection, "by_hour_of_week") if mode.mode == "node" else [],
         "accounts": rows(connection, "accounts"),
         "families": rows(connection, "families"),
         "users": rows(connection, "users"),
@@ -129,8 +129,8 @@ def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:
         "held_usd": totals["held_usd"],
         "idle_usd": less(capacity, totals["held_usd"]),
         "idle_reserved_usd": nodes.get("reserved_usd"),
-        "used_usd": totals["used_usd"],
-        "kept_usd": totals["kept_usd"],
+        "used_usd": totals["used_usd"] if totals["measured_attempts"] else None,
+        "kept_usd": totals["kept_usd"] if totals["measured_attempts"] else None,
         "lost_usd": totals["lost_usd"],
         "not_measured_usd": totals["not_measured_usd"],
     }

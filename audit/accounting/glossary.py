@@ -19,6 +19,7 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "recoverable_by_resource": ("resource",),
     "recoverable.by_class": ("node_class",),
     "by_partition": ("partition",),
+    "by_hour_of_week": ("weekday", "hour"),
     "accounts": ("account",),
     "families": ("account", "family"),
     "users": ("user",),
@@ -241,6 +242,11 @@ FIGURES: tuple[Figure, ...] = (
         Figure(f"by_partition.*.{key}", label, "nodes", f"{key.removesuffix('_usd')}:usd")
         for key, label in _NODES_USD.items()
         if key != "capacity_usd"
+    ),
+    *(
+        Figure(f"by_hour_of_week.*.{key}", label, "hours", key)
+        for key, label in {**_NODES_USD, **_BUCKETS}.items()
+        if key in ("installed_usd", "held_usd", "recoverable_usd")
     ),
     *_held_by("accounts"),
     Figure("accounts.*.users", "Users", "users", "attempts"),

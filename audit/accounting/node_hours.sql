@@ -3,14 +3,14 @@
 -- and not down). capacity = installed - down and idle = capacity - held follow; what was reserved is part of idle.
 -- Without node states in the evidence, down and reserved are not measured: NULL.
 WITH held AS (
-    SELECT n.cluster, n.node, n.from_s, sum(b.held * b.span_s) / 3600 AS hours,
-        sum((b.held - b.needed) * b.span_s) / 3600 AS recoverable_hours
+    SELECT n.cluster, n.node, n.from_s, total(b.held * b.span_s) / 3600 AS hours,
+        total((b.held - b.needed) * b.span_s) / 3600 AS recoverable_hours
     FROM binding AS b
     JOIN node_span AS n ON n.cluster = b.cluster AND n.node = b.node AND b.at_s >= n.from_s AND b.at_s < n.to_s
     GROUP BY n.cluster, n.node, n.from_s
 ), down AS (
-    SELECT n.cluster, n.node, n.from_s, sum(d.down * (d.to_s - d.from_s)) / 3600 AS hours,
-        sum(d.reserved * (d.to_s - d.from_s)) / 3600 AS reserved_hours
+    SELECT n.cluster, n.node, n.from_s, total(d.down * (d.to_s - d.from_s)) / 3600 AS hours,
+        total(d.reserved * (d.to_s - d.from_s)) / 3600 AS reserved_hours
     FROM down_span AS d
     JOIN node_span AS n ON n.cluster = d.cluster AND n.node = d.node AND d.from_s >= n.from_s AND d.from_s < n.to_s
     GROUP BY n.cluster, n.node, n.from_s

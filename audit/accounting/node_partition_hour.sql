@@ -29,6 +29,6 @@ WITH edge AS (
     LEFT JOIN change AS c ON c.cluster = o.cluster AND c.node = o.node AND c.partition IS NOT DISTINCT FROM o.partition AND c.hour = h.hour
     WINDOW earlier AS (PARTITION BY o.cluster, o.node, o.partition ORDER BY h.hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 )
-SELECT partition, hour, sum(gpu_was * (gpu_z - gpu_a) + mem_was * (mem_z - mem_a) + core_was * (core_z - core_a)
+SELECT partition, hour, total(gpu_was * (gpu_z - gpu_a) + mem_was * (mem_z - mem_a) + core_was * (core_z - core_a)
     + gpu * gpu_z + mem * mem_z + core * core_z - before_usd) AS recoverable_usd
 FROM level GROUP BY partition, hour

@@ -1,9 +1,5 @@
 """What could be won back at most: dollars, what they are in nodes and GPUs, how sure, and what to do first."""
 
-import math
-from datetime import UTC, date, datetime
-from zoneinfo import ZoneInfo
-
 import duckdb
 import numpy as np
 
@@ -32,7 +28,7 @@ LOSS_ACTIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def recoverable(connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row, timezone: str) -> Row:
+def recoverable(connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row) -> Row:
     """The recoverable figures. low and expected need a model of requests made in advance: NULL until there is one.
 
     high_usd is NULL where nothing was measured: no measurement, nothing to win back that could be defended.
@@ -63,7 +59,7 @@ def recoverable(connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: R
         **usd,
         **{f"{key}_per_month": times(value, factor) for key, value in usd.items()},
         **freed,
-        "sampling": _sampling(connection, ZoneInfo(timezone)) if high is not None else None,
+        "sampling": _sampling(connection) if high is not None else None,
         "by_class": classes,
     }
 
@@ -147,24 +143,11 @@ def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[Row
     return found
 
 
-def _sampling(connection: duckdb.DuckDBPyConnection, zone: ZoneInfo) -> Row | None:
-    """The spread of high_usd over resampled days (5 to 95 %), days as they are at the site.
-
-    None below a week, which says too little of days.
-    """
-    days: dict[date, float] = {}
-    for first, last in connection.execute("SELECT from_s, to_s FROM observed").fetchall():
-        hours = range(int(first // 3600), math.ceil(last / 3600))
-        days |= dict.fromkeys((_day(hour, zone) for hour in hours), 0.0)
-    if len(days) < SAMPLED_FROM_DAYS:
+def _sampling(connection: duckdb.DuckDBPyConnection) -> Row | None:
+    """The spread of high_usd over resampled days (5 to 95 %); None below a week, which says too little of days."""
+    values = np.array([row["recoverable_usd"] for row in rows(connection, "recoverable_by_day")])
+    if len(values) < SAMPLED_FROM_DAYS:
         return None
-    for row in rows(connection, "recoverable_by_hour"):
-        days[_day(row["hour"], zone)] += row["recoverable_usd"]
-    values = np.array([usd for _, usd in sorted(days.items())])
     drawn = np.random.default_rng(SEED).integers(0, len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(values[drawn].sum(axis=1), [0.05, 0.95])
     return {"days": len(values), "resamples": RESAMPLES, "low_usd": float(low), "high_usd": float(high)}
-
-
-def _day(hour: int, zone: ZoneInfo) -> date:
-    return datetime.fromtimestamp(hour * 3600, UTC).astimezone(zone).date()

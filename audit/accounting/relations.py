@@ -15,7 +15,7 @@ AS_VIEW = frozenset(
     """.split()
 )
 
-AS_FUNCTION = {"family": "job_name"}  # with its argument
+AS_FUNCTION = {"family": "job_name", "total": "x"}  # with its argument
 
 
 def build(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:

@@ -1,9 +1,7 @@
 """The sections of a report below its totals: where, when, who, what was used, what was lost, how sure."""
 
 import re
-from datetime import UTC, datetime
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 import duckdb
 
@@ -36,22 +34,6 @@ def by_partition(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[
     return sorted(
         found, key=lambda r: (-sum(r[k] or 0 for k in ("held_usd", "idle_usd", "down_usd")), r["partition"] or "")
     )
-
-
-def by_hour_of_week(connection: duckdb.DuckDBPyConnection, mode: CostMode, timezone: str) -> list[Row]:
-    """Dollars by weekday (1: Monday) and hour of the day at the site; only with node prices."""
-    if mode.mode != "node":
-        return []
-    zone = ZoneInfo(timezone)
-    slots: dict[tuple[int, int], Row] = {}
-    for row in rows(connection, "by_hour"):
-        local = datetime.fromtimestamp(row["hour"] * 3600, UTC).astimezone(zone)
-        slot = slots.setdefault(
-            (local.isoweekday(), local.hour), {"installed_usd": 0.0, "held_usd": 0.0, "recoverable_usd": 0.0}
-        )
-        for key in slot:
-            slot[key] += row[key]
-    return [{"weekday": day, "hour": hour, **slot} for (day, hour), slot in sorted(slots.items())]
 
 
 def make_cards(connection: duckdb.DuckDBPyConnection, config: Config) -> None:

@@ -4,6 +4,10 @@ They are temporary: nothing is written to the store, which may be open read-only
 figures read the same running sums. `definitions()` gives each one's comment, for the report's method section.
 """
 
+import math
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
 import duckdb
 
 from audit.accounting.priced import BY_NODE, UNBUNDLED, CostMode, price_nodes, price_resources, unsized_nodes
@@ -11,7 +15,7 @@ from audit.accounting.relations import build, query, sql, table
 from audit.errors import NoReportError
 from audit.workspace import Workspace
 
-_HOLDING = ("data_gap", "observed", "node_span", "gpu_split", "even_split", "allocation", "held_allocation")
+_HOLDING = ("total", "data_gap", "observed", "node_span", "gpu_split", "even_split", "allocation", "held_allocation")
 _USE = (
     "span_held",
     "step_memory",
@@ -44,6 +48,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
     _require_held(connection)
     step = workspace.config.policy.mem_step_bytes
     table(connection, "policy", ("mem_step_bytes DOUBLE",), [(step,)])
+    _site_hours(connection, workspace.config.timezone)
     advise(connection, "hindsight")
     unsized, config = unsized_nodes(connection), workspace.config
     mode = price_resources(connection, config, unsized) if unsized else price_nodes(connection, config)
@@ -73,6 +78,17 @@ def create_use_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace
     whole_cluster = not config.slice_nodes and not config.slice_partitions
     table(connection, "slice_scope", ("is_whole_cluster BOOLEAN",), [(whole_cluster,)])
     build(connection, (*_HOLDING, *_USE))
+
+
+def _site_hours(connection: duckdb.DuckDBPyConnection, timezone: str) -> None:
+    """The relation `site_hour`: each observed hour (epoch seconds / 3600) with day, weekday and hour at the site."""
+    zone, found = ZoneInfo(timezone), []
+    for first, last in connection.execute("SELECT from_s, to_s FROM observed").fetchall():
+        for hour in range(int(first // 3600), math.ceil(last / 3600)):
+            local = datetime.fromtimestamp(hour * 3600, UTC).astimezone(zone)
+            found.append((hour, local.date(), local.isoweekday(), local.hour))
+    columns = ("hour BIGINT", "day DATE", "weekday INTEGER", "hour_of_day INTEGER")
+    table(connection, "site_hour", columns, dict.fromkeys(found))
 
 
 def _require_held(connection: duckdb.DuckDBPyConnection) -> None:

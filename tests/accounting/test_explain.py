@@ -21,7 +21,7 @@ from tests.dumps import dump, job, step
 
 SECTIONS = """
     attempts jobs cost recoverable hours coverage slice efficiency lost recoverable_by_resource by_partition rejects
-    accounts users families
+    accounts users families by_hour_of_week
 """.split()
 FEW = 3  # rows of a long list that are walked
 CENT = 0.005
@@ -88,6 +88,13 @@ def test_every_figure_of_a_report_can_be_opened_and_its_rows_add_up_to_it(month:
     connection, report = month
     for key, value in figures_of(report):
         check(explain(connection, report, key, limit=0), value)
+
+
+def test_the_days_behind_the_sampling_error_are_those_of_the_figure(month: tuple[Any, dict[str, Any]]) -> None:
+    connection, report = month
+    opened = explain(connection, report, "recoverable.sampling.low_usd", limit=0)
+    assert opened.of == report["recoverable"]["sampling"]["days"]
+    assert sum(row[-1] for row in opened.rows) == pytest.approx(report["recoverable"]["high_usd"], abs=CENT)
 
 
 def test_so_can_those_where_node_sizes_are_unknown() -> None:
@@ -197,6 +204,7 @@ def test_a_point_of_a_family_shows_all_of_its_attempts() -> None:
         ("recoverable.sampling.low_usd", "was measured"),
         ("recoverable.freed_gpus", "without any measure"),
         ("efficiency.mem", "measured for no attempt"),
+        ("cost.used_usd", "was measured"),
         ("coverage.gpu_hours", "no attempt held any"),
     ],
 )

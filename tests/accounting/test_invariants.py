@@ -144,7 +144,8 @@ def test_adjacent_windows_add_up_to_their_union(given_attempts, given_outages, m
     windows = [(0, middle), (middle, HOURS), (0, HOURS)]
     first, second, both = (cluster_of(given_attempts, given_outages, window).report() for window in windows)
     for key in ("installed_usd", "down_usd", "held_usd", "idle_usd", *HELD):
-        assert first["cost"][key] + second["cost"][key] == pytest.approx(both["cost"][key], abs=1e-6)
+        parts = [report["cost"][key] or 0 for report in (first, second)]  # NULL: nothing there was measured
+        assert sum(parts) == pytest.approx(both["cost"][key] or 0, abs=1e-6)
     parts = [report["recoverable"]["high_usd"] or 0 for report in (first, second)]
     assert sum(parts) == pytest.approx(both["recoverable"]["high_usd"] or 0, abs=1e-6)
     for kind in ("installed", "down", "held"):
@@ -180,7 +181,7 @@ def test_money_agrees_with_a_reckoning_by_hour_and_everything_adds_up(given_atte
     assert money["held_usd"] + money["idle_usd"] + money["down_usd"] == pytest.approx(money["installed_usd"])
     assert money["installed_usd"] == pytest.approx(HOURS * sum(USD.values()))
     assert money["idle_usd"] >= -1e-6
-    assert sum(money[key] for key in HELD) + high == pytest.approx(money["held_usd"], abs=1e-6)
+    assert sum(money[key] or 0 for key in HELD) + high == pytest.approx(money["held_usd"], abs=1e-6)
     nodes = cluster.relation("node_hours", "node")
     assert sum(n["held_hours"] * n["usd_per_hour"] for n in nodes) == pytest.approx(money["held_usd"], abs=1e-6)
     assert sum(n["recoverable_hours"] * n["usd_per_hour"] for n in nodes) == pytest.approx(high, abs=1e-6)

@@ -88,7 +88,7 @@ def test_it_adds_up_to_the_report(tmp_path: Path) -> None:
     assert total(files["cost.csv"], "EffectiveCost") == pytest.approx(cost["installed_usd"], abs=1e-5)
     assert total(attempts, "EffectiveCost") == pytest.approx(cost["held_usd"], abs=1e-5)
     for column, key in BUCKETS.items():
-        assert total(attempts, column) == pytest.approx(cost[key], abs=1e-5)
+        assert total(attempts, column) == pytest.approx(cost[key] or 0, abs=1e-5)  # NULL: nothing was measured
     assert total(attempts, "x_RecoverableCost") == pytest.approx(report["recoverable"]["high_usd"] or 0, abs=1e-5)
     for column, key in {"x_CoreHours": "core", "x_GpuHours": "gpu", "x_MemGiBHours": "mem_gib"}.items():
         assert total(attempts, column) == pytest.approx(report["hours"]["held"][key], abs=1e-5)

@@ -1,6 +1,6 @@
 -- by_class: what each node class offered and what could be sold again of it, in hours of the whole node.
-SELECT node_class, usd_per_hour, count(DISTINCT (cluster, node)) AS nodes, sum(installed_hours) AS installed_hours,
-    sum(held_hours) AS held_hours, sum(recoverable_hours) AS recoverable_hours,
-    sum(recoverable_hours * gpus) AS recoverable_gpu_hours, sum(recoverable_hours * cores) AS recoverable_core_hours,
-    sum(recoverable_hours * usd_per_hour) AS recoverable_usd
+SELECT node_class, usd_per_hour, count(DISTINCT (cluster, node)) AS nodes, total(installed_hours) AS installed_hours,
+    total(held_hours) AS held_hours, total(recoverable_hours) AS recoverable_hours,
+    total(recoverable_hours * gpus) AS recoverable_gpu_hours, total(recoverable_hours * cores) AS recoverable_core_hours,
+    total(recoverable_hours * usd_per_hour) AS recoverable_usd
 FROM node_hours GROUP BY node_class, usd_per_hour ORDER BY recoverable_usd DESC, node_class

@@ -1,5 +1,5 @@
 -- by_resource: recoverable dollars by the binding resource that was given up, with how many attempts and families did.
-SELECT resource, sum(usd) AS usd, count(*) AS attempts, count(DISTINCT (account, family)) AS families
+SELECT resource, total(usd) AS usd, count(*) AS attempts, count(DISTINCT (account, family)) AS families
 FROM (
     SELECT 'gpus' AS resource, gpu_recoverable_usd AS usd, account, family FROM attempt
     UNION ALL

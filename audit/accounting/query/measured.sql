@@ -10,5 +10,5 @@ WITH by_resource AS (
     SELECT 'gpus', gpu_source, gpu_reason, gpu_hours, gpu_used_share FROM attempt WHERE gpu_hours > 0
 )
 SELECT resource, source, CASE WHEN source IS NULL THEN reason END AS reason, count(*) AS attempts,
-    sum(hours) AS held_hours, sum(hours * used_share) AS used_hours
+    total(hours) AS held_hours, total(hours * used_share) AS used_hours
 FROM by_resource GROUP BY 1, 2, 3 ORDER BY 1, 2, 3

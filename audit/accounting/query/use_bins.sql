@@ -13,5 +13,5 @@ WITH part AS (
 )
 SELECT resource, CASE WHEN source IS NOT NULL AND share IS NOT NULL THEN CASE WHEN share > 1 THEN 10
         ELSE CAST(least(9, floor(share * 10)) AS INTEGER) END END AS bin,
-    count(*) AS attempts, sum(hours) AS hours
+    count(*) AS attempts, total(hours) AS hours
 FROM part GROUP BY ALL ORDER BY resource, bin
