@@ -129,7 +129,8 @@ def _pseudonyms(names: set[str], key: bytes) -> dict[str, str]:
     """One a name: further on in its digest where it would spell a user's name, longer where two would share one."""
     digest = {name: base64.b32encode(hmac.digest(key, name.encode(), "sha256")).decode().lower() for name in names}
     shown = {name: _PREFIX + digest[name][:_LENGTH] for name in sorted(names)}
-    inside = [name.lower() for name in names if _is_found_inside(name)]
+    fits = len(_PREFIX) + _LENGTH  # a longer name cannot stand in a pseudonym
+    inside = [name.lower() for name in names if _is_found_inside(name) and len(name) <= fits]
     for _ in range(_KEY_BYTES if inside else 0):
         spells = pl.Series(list(shown.values()), dtype=pl.String).str.contains_any(inside)
         for name in pl.Series(list(shown), dtype=pl.String).filter(spells):

@@ -9,7 +9,7 @@ import pytest
 from audit.reporting.exports import LISTS, csv_files
 from audit.reporting.pseudonyms import Pseudonyms, pseudonymise
 from audit.workspace import Prices
-from tests.accounting.cluster import Cluster, at
+from tests.accounting.cluster import GIB, Cluster, at
 
 KEY = b"k" * 32
 PRICES = Prices(classes={"4xT4": 8.0, "cpu-10c-100GiB": 2.0})
@@ -18,6 +18,7 @@ BUCKETS = {
     "x_KeptCost": "kept_usd",
     "x_LostCost": "lost_usd",
     "x_NotMeasuredCost": "not_measured_usd",
+    "x_RecoverableCost": "recoverable_usd",
 }
 
 
@@ -30,6 +31,8 @@ def two_classes(**settings: Any) -> Cluster:
     cluster.job("7", 0, 5, nodes="n1", cores=1, gpus=2, user_name="alice", account="lab", job_name="alice-3")
     cluster.job("8", -1, 2, nodes="n2", cores=5, user_name="bob", account="lab", state="FAILED", job_name="x")
     cluster.job("9", 6, 7, nodes="n1,n2", cores=2, mem_gib=2, gpus=0, user_name="bob", account="ops", job_name="y")
+    cluster.job("10", 7, 8, nodes="n1", cores=1, mem_gib=32, user_name="bob", account="ops", job_name="y")
+    cluster.step("10", "batch", 7, 8, submit=7, tasks=1, rss_bytes=8 * GIB)
     return cluster
 
 
@@ -56,14 +59,16 @@ def total(rows: list[dict[str, str]], column: str) -> float:
 def test_the_lines_of_two_node_classes_by_hand(tmp_path: Path) -> None:
     _, files = written(two_classes(), tmp_path)
     lines = {(row["x_Kind"], row["ResourceId"] or row["SkuId"]): row for row in files["cost.csv"]}
-    # n1: half of 4 GPUs for 5 of 10 hours, and 1 of 8 cores (1 of 64 GiB is less) for one: 8 x (2.5 + 0.125)
+    # n1: half of 4 GPUs for 5 of 10 hours, 1 of 8 cores (1 of 64 GiB is less) for one, half of its memory for one:
+    # 8 x (2.5 + 0.125 + 0.5) held
     # n2: half of 10 cores for 2 hours in the window, a tenth for one, an hour down: 2 x (1 + 0.1) held
     priced = {key: (float(row["BilledCost"]), row["PricingQuantity"]) for key, row in lines.items()}
     assert priced == {
         ("attempt", "7"): (20.0, "2.5"),
         ("attempt", "8"): (2.0, "1.0"),
         ("attempt", "9"): (1.2, "0.225"),  # 0.125 hours at $8 and 0.1 at $2: no one price
-        ("idle", "4xt4"): (59.0, "7.375"),
+        ("attempt", "10"): (4.0, "0.5"),
+        ("idle", "4xt4"): (55.0, "6.875"),
         ("down", "4xt4"): (0.0, "0.0"),
         ("idle", "cpu-10c-100GiB"): (15.8, "7.9"),
         ("down", "cpu-10c-100GiB"): (2.0, "1.0"),
@@ -75,8 +80,13 @@ def test_the_lines_of_two_node_classes_by_hand(tmp_path: Path) -> None:
     assert (first["BillingPeriodEnd"], first["x_Submit"]) == ("2026-05-04T10:00:00Z", "2026-05-04T00:00:00Z")
     assert (first["SkuId"], first["ContractedUnitPrice"], first["x_GpuHours"]) == ("4xt4", "8.0", "10.0")
     assert (first["ListCost"], first["ListUnitPrice"]) == ("", "")  # the site states the price: no list price is known
-    assert first["x_NotMeasuredCost"] == "20.0"
-    assert lines["attempt", "8"]["x_LostCost"] == "2.0"
+    buckets = {job: [row[column] for column in BUCKETS] for (kind, job), row in lines.items() if kind == "attempt"}
+    assert buckets == {  # used, kept, lost, not measured, recoverable
+        "7": ["", "", "0.0", "20.0", ""],  # nothing of it was measured
+        "8": ["0.0", "0.0", "2.0", "0.0", "0.0"],
+        "9": ["", "", "0.0", "1.2", ""],
+        "10": ["1.0", "0.0", "0.0", "0.0", "3.0"],  # it needed 8 of 32 GiB, an eighth of the node
+    }
     assert (lines["attempt", "9"]["SkuId"], lines["attempt", "9"]["ContractedUnitPrice"]) == ("", "")
     assert lines["idle", "4xt4"]["x_User"] == ""
 
@@ -87,9 +97,9 @@ def test_it_adds_up_to_the_report(tmp_path: Path) -> None:
     cost = report["cost"]
     assert total(files["cost.csv"], "EffectiveCost") == pytest.approx(cost["installed_usd"], abs=1e-5)
     assert total(attempts, "EffectiveCost") == pytest.approx(cost["held_usd"], abs=1e-5)
+    told = {**cost, "recoverable_usd": report["recoverable"]["high_usd"]}
     for column, key in BUCKETS.items():
-        assert total(attempts, column) == pytest.approx(cost[key] or 0, abs=1e-5)  # NULL: nothing was measured
-    assert total(attempts, "x_RecoverableCost") == pytest.approx(report["recoverable"]["high_usd"] or 0, abs=1e-5)
+        assert total(attempts, column) == pytest.approx(told[key], abs=1e-5)
     for column, key in {"x_CoreHours": "core", "x_GpuHours": "gpu", "x_MemGiBHours": "mem_gib"}.items():
         assert total(attempts, column) == pytest.approx(report["hours"]["held"][key], abs=1e-5)
 
@@ -114,9 +124,9 @@ def test_without_node_sizes_only_attempts_have_a_line_and_no_unit_price(tmp_path
 
 def test_a_cost_that_cannot_be_known_is_empty(tmp_path: Path) -> None:
     cluster = two_classes()
-    cluster.job("10", 1, 2, nodes="", user_name="bob", account="ops", job_name="z")
+    cluster.job("11", 1, 2, nodes="", user_name="bob", account="ops", job_name="z")
     _, files = written(cluster, tmp_path)
-    (line,) = [row for row in files["cost.csv"] if row["ResourceId"] == "10"]
+    (line,) = [row for row in files["cost.csv"] if row["ResourceId"] == "11"]
     assert {line[column] for column in ("BilledCost", "EffectiveCost", "PricingQuantity", *BUCKETS)} == {""}
     assert line["x_CoreHours"] == "1.0"
 

@@ -8,7 +8,7 @@ WITH sized AS (
     SELECT c.cluster, c.job_id_raw, c.submit, min(s.node_class) AS node_class, min(s.usd_per_hour) AS usd_per_hour,
         bool_and(s.is_list) AS is_list, count(DISTINCT (s.node_class, s.usd_per_hour)) AS kinds,
         max(s.kinds) AS of_node,
-        sum((c.gpu_usd + c.mem_usd + c.core_usd) / s.usd_per_hour) AS node_hours
+        total((c.gpu_usd + c.mem_usd + c.core_usd) / s.usd_per_hour) AS node_hours
     FROM charge AS c JOIN sized AS s USING (cluster, node) GROUP BY c.cluster, c.job_id_raw, c.submit
 )
 SELECT cluster, job_id_raw, submit, is_list, CASE WHEN of_node = 1 THEN node_hours END AS node_hours,

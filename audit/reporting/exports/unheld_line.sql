@@ -1,7 +1,8 @@
 -- unheld_line: what no job held of the nodes of each class and price: idle, and down; one line of both where down was
 -- not measured.
 WITH class AS (
-    SELECT node_class, usd_per_hour, sum(installed_hours - held_hours) AS unheld_hours, sum(down_hours) AS down_hours
+    SELECT node_class, usd_per_hour, total(installed_hours - held_hours) AS unheld_hours,
+        total(down_hours) AS down_hours
     FROM node_hours GROUP BY node_class, usd_per_hour
 ), line AS (
     SELECT 'idle' AS kind, 'Held by no job' AS description, node_class, usd_per_hour,
