@@ -1,23 +1,16 @@
-"""The command line: parses, calls, prints. What is heavy is imported inside the verb that needs it."""
+"""The command line: what can be asked, and what is said where it fails."""
 
 import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from audit import __version__
-from audit.errors import AuditError, ExitCode, UsageError
+from audit import __version__, verbs
+from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
 
-if TYPE_CHECKING:
-    from audit.reporting.pseudonyms import Pseudonyms
-    from audit.store import FileResult, Options, Store
-    from audit.workspace import Workspace
-
 Verb = Callable[[argparse.Namespace], ExitCode]
-FORMATS = ("pdf", "html", "json", "csv")
 TABLES = """
     job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
 """.split()
@@ -64,12 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"audit {__version__}")
     parser.add_argument("--debug", action="store_true", help="show a traceback where something fails")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    parsers = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
     init = _verb(
-        verbs,
+        parsers,
         "init",
-        _init,
+        verbs.init,
         "make the folder of an engagement",
         "audit init alpha --cluster alpha --timezone Europe/Berlin",
     )
@@ -84,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     ingest = _verb(
-        verbs,
+        parsers,
         "ingest",
-        _ingest,
+        verbs.ingest,
         "take evidence into the store",
         "audit ingest sacct-*.txt nodes.txt node-events.txt",
         site_commands(),
@@ -105,9 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
 
     report = _verb(
-        verbs,
+        parsers,
         "report",
-        _report,
+        verbs.report,
         "write PDF, HTML, JSON and CSV to out/",
         "audit report --paper letter\n  audit report --format json,csv",
     )
@@ -116,17 +109,17 @@ def _parser() -> argparse.ArgumentParser:
         dest="formats",
         metavar="A,B,…",
         type=_formats,
-        default=FORMATS,
-        help=f"which of {', '.join(FORMATS)} (default: all)",
+        default=verbs.FORMATS,
+        help=f"which of {', '.join(verbs.FORMATS)} (default: all)",
     )
     report.add_argument("--paper", choices=("a4", "letter"), default="a4", help="of the PDF (default a4)")
     report.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
     report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
 
     explain = _verb(
-        verbs,
+        parsers,
         "explain",
-        _explain,
+        verbs.explain,
         "print the rows behind a figure, which add up to it",
         "audit explain recoverable.high_usd\n  audit explain lost.TIMEOUT --limit 0 --json\n"
         "  audit explain               # every figure, its value and what it means",
@@ -137,9 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
 
     compare = _verb(
-        verbs,
+        parsers,
         "compare",
-        _compare,
+        verbs.compare,
         "put two windows side by side",
         "audit compare spring autumn     # two folders of engagements\n"
         "  audit compare 2026-05-01..2026-05-15 2026-05-15..2026-05-29",
@@ -148,15 +141,15 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("b", metavar="B", help="the other one; it is reckoned with the prices and the policy of A")
     compare.add_argument("--json", action="store_true", help="as JSON")
 
-    show = _verb(verbs, "show", _show, "print one of the store's tables", "audit show job --json --limit 0")
+    show = _verb(parsers, "show", verbs.show, "print one of the store's tables", "audit show job --json --limit 0")
     show.add_argument("table", choices=TABLES, help="which; allocation and usage are worked out from the others")
     show.add_argument("--json", action="store_true", help="as a JSON array of objects")
     show.add_argument("--limit", type=int, default=50, help="rows at most; 0 for all (default 50)")
 
     demo = _verb(
-        verbs,
+        parsers,
         "demo",
-        _demo,
+        verbs.demo,
         "the whole chain on a generated cluster month",
         "audit demo /tmp/demo --jobs 5000 --gpus 50",
     )
@@ -177,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _verb(
-    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    parsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
     name: str,
     verb: Verb,
     what: str,
@@ -189,7 +182,7 @@ def _verb(
         epilog += (
             f"\n\nrun at the site, in bash, as a user who may see every job, for each day of the window:\n\n{commands}"
         )
-    parser = verbs.add_parser(
+    parser = parsers.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     if name not in ("init", "demo"):
@@ -207,281 +200,6 @@ def _count(text: str) -> int:
 
 def _formats(text: str) -> tuple[str, ...]:
     asked = tuple(name.strip() for name in text.split(","))
-    if unknown := [name for name in asked if name not in FORMATS]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FORMATS)}")
+    if unknown := [name for name in asked if name not in verbs.FORMATS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(verbs.FORMATS)}")
     return asked
-
-
-def _init(arguments: argparse.Namespace) -> ExitCode:
-    from audit.workspace import config_text, create_workspace
-
-    text = config_text(
-        cluster=arguments.cluster,
-        timezone=arguments.timezone,
-        window_from=arguments.window_from,
-        window_to=arguments.window_to,
-        nodes=arguments.nodes,
-        partitions=tuple(arguments.partition),
-    )
-    workspace = create_workspace(arguments.folder, text)
-    print(f"{workspace.root}/audit.toml is made; next: audit ingest --dir {workspace.root} FILE…")
-    return ExitCode.DONE
-
-
-def _ingest(arguments: argparse.Namespace) -> ExitCode:
-    from dataclasses import asdict
-
-    from audit.store import Options
-    from audit.terminal import print_json, print_table
-    from audit.workspace import find_workspace
-
-    try:
-        delimiter = arguments.delimiter.encode("latin-1", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        what = f"--delimiter {arguments.delimiter!r} cannot be read"
-        raise UsageError(what, remedy=r"write it plainly, or as '\x1f'") from None
-    columns = tuple(filter(None, (name.strip() for name in arguments.columns.split(","))))
-    results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
-    good = [r for r in results if not r.error]
-    if arguments.json:
-        print_json([asdict(r) for r in results])
-    else:
-        print_table([_file_row(r) for r in good])
-        if not results:
-            print("nothing new in evidence/; give files, or see `audit ingest --help` for the commands that make them")
-    if len(good) == len(results):
-        return ExitCode.DONE
-    return ExitCode.PARTLY_DONE if good else ExitCode.FAILED
-
-
-def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") -> "list[FileResult]":
-    from audit.store import ingest
-    from audit.terminal import Progress, say
-
-    progress = Progress()
-    results: list[FileResult] = []
-    progress.show("reading evidence")
-
-    def watch(name: str, records: int) -> None:
-        progress.show(f"{len(results)} files done; {name}: {records:,} records")
-
-    def aside(line: str) -> None:
-        progress.done()
-        say(line)
-
-    for result in ingest(workspace, files, options=options, say=aside, watch=watch):
-        results.append(result)
-        if result.error:
-            aside(f"audit: {result.error}")
-        elif result.rejects and not result.attempts + result.steps + result.nodes + result.node_states:
-            why = f"none of its {result.rejects} records could be read: {result.first_reject}"
-            aside(f"audit: {result.name}: {why}; see `audit show reject`, check --columns and --delimiter")
-        elif result.other_cluster and not result.attempts + result.steps + result.node_states:
-            other = f"only of {result.other_name}: is cluster in audit.toml right?"
-            aside(f"audit: {result.name}: holds no row of {workspace.config.cluster}, {other}")
-    progress.done()
-    return results
-
-
-def _file_row(result: "FileResult") -> dict[str, object]:
-    return {
-        "file": result.name,
-        "read as": "known already" if result.known else result.kind,
-        "attempts": result.attempts,
-        "steps": result.steps,
-        "nodes": result.nodes,
-        "states": result.node_states,
-        "rejected": result.rejects,
-        "other cluster": result.other_cluster,
-    }
-
-
-def _report(arguments: argparse.Namespace) -> ExitCode:
-    from audit.workspace import find_workspace
-
-    return _reported(
-        find_workspace(arguments.dir),
-        formats=arguments.formats,
-        paper=arguments.paper,
-        real_names=arguments.real_names,
-        as_json=arguments.json,
-    )
-
-
-def _reported(
-    workspace: "Workspace",
-    *,
-    formats: Sequence[str] = FORMATS,
-    paper: str = "a4",
-    real_names: bool = False,
-    as_json: bool = False,
-) -> ExitCode:
-    from audit.accounting.figures import figures
-    from audit.reporting import text_summary, write_report
-    from audit.reporting.exports import csv_files
-    from audit.reporting.pseudonyms import pseudonymise
-    from audit.store import open_current
-    from audit.terminal import Progress, print_json, say
-
-    progress = Progress()
-    progress.show("adding up hours and dollars")
-    with open_current(workspace, say) as store:
-        report = figures(store.connection, workspace)
-        names = _names(store, real_names=real_names)
-        report = pseudonymise(report, names)
-        progress.show("laying out the report")
-        tables = csv_files(report, store.connection, names) if "csv" in formats else {}
-        paths = write_report(report, workspace.out, paper=paper, formats=formats, tables=tables)
-    progress.done()
-    if as_json:
-        print_json(report)
-    else:
-        print(text_summary(report))
-        for path in paths:
-            print(path)
-    for key in ("window.from", "window.to", "hours.held"):
-        if key in report["reasons"]:
-            say(f"audit: {report['reasons'][key]}")
-    if not report["coverage"]["headline_allowed"]:
-        say(f"audit: no headline: {report['coverage']['reason']}")
-    return ExitCode.DONE
-
-
-def _names(store: "Store", *, real_names: bool) -> "Pseudonyms":
-    """What stands for each user; where it is the name itself, one line says so."""
-    from audit.reporting.pseudonyms import pseudonyms
-
-    if real_names:
-        _say("audit: --real-names: users stand under their own names, not under pseudonyms")
-    return pseudonyms(store.connection, store.workspace.root, real_names=real_names)
-
-
-def _explain(arguments: argparse.Namespace) -> ExitCode:
-    from audit.accounting.explain import explain
-    from audit.accounting.figure_keys import figure_list
-    from audit.accounting.figures import figures
-    from audit.reporting.explained import explained, explained_foot, explained_head
-    from audit.reporting.hostile import visible
-    from audit.reporting.pseudonyms import pseudonymise
-    from audit.store import open_current
-    from audit.terminal import Progress, print_json, print_table, say
-    from audit.workspace import find_workspace
-
-    workspace = find_workspace(arguments.dir)
-    progress = Progress()
-    progress.show("adding up hours and dollars")
-    with open_current(workspace, say) as store:
-        report = figures(store.connection, workspace)
-        names = _names(store, real_names=arguments.real_names)
-        shown = pseudonymise(report, names)
-        opened = arguments.figure and explain(
-            store.connection, report, arguments.figure, limit=arguments.limit, shown=shown
-        )
-    progress.done()
-    if not opened:
-        listed = figure_list(shown)
-        (print_json if arguments.json else print_table)(listed)
-        return ExitCode.DONE
-    found = explained(opened, names)
-    if arguments.json:
-        print_json(found)
-        return ExitCode.DONE
-    for line in explained_head(found):
-        print(visible(line))
-    if found["rows"]:
-        print_table(found["rows"])
-    for line in explained_foot(found):
-        print(line)
-    return ExitCode.DONE
-
-
-def _compare(arguments: argparse.Namespace) -> ExitCode:
-    from audit.accounting.figures import figures
-    from audit.reporting.compare import alike, comparison, comparison_lines, comparison_table, side
-    from audit.reporting.hostile import visible
-    from audit.store import open_current
-    from audit.terminal import Progress, print_json, print_table, say
-
-    a, own_b = (side(asked, arguments.dir) for asked in (arguments.a, arguments.b))
-    b, notes = alike(a, own_b)
-    progress = Progress()
-    reports = []
-    for name, workspace in (("A", a), ("B", b)):
-        progress.show(f"adding up hours and dollars of {name}")
-        with open_current(workspace, say) as store:
-            reports.append(figures(store.connection, workspace))
-    progress.done()
-    found = comparison(*reports)
-    head, foot = comparison_lines(found)
-    if arguments.json:
-        print_json({**found, "notes": [*notes, *found["notes"]]})
-    else:
-        print("\n".join(visible(line) for line in head))
-        print_table(comparison_table(found))
-        print("".join(f"{visible(line)}\n" for line in foot), end="")
-    for note in (*notes, *found["notes"]):
-        say(f"audit: {note}")
-    return ExitCode.DONE
-
-
-def _show(arguments: argparse.Namespace) -> ExitCode:
-    from audit.accounting.views import create_use_views
-    from audit.store import open_current
-    from audit.terminal import print_json_rows, print_table, say
-    from audit.workspace import find_workspace
-
-    workspace = find_workspace(arguments.dir)
-    with open_current(workspace, say) as store:
-        if arguments.table in ("allocation", "usage"):
-            create_use_views(store.connection, workspace)
-        limit = f" LIMIT {arguments.limit + 1}" if arguments.limit > 0 else ""
-        cursor = store.connection.execute(f"SELECT * FROM {arguments.table} ORDER BY ALL{limit}")
-        names = [column[0] for column in cursor.description]
-        rows = cursor.fetchall()
-    more = 0 < arguments.limit < len(rows)
-    rows = rows[: arguments.limit] if more else rows
-    if arguments.json:
-        print_json_rows(names, rows)
-    else:
-        print_table([dict(zip(names, row, strict=True)) for row in rows])
-        say("times are UTC" + (f"; the first {arguments.limit} rows: --limit 0 shows all" if more else ""))
-    return ExitCode.DONE
-
-
-def _demo(arguments: argparse.Namespace) -> ExitCode:
-    from audit.sample import ACCELERATORS, generate
-    from audit.store import Options
-    from audit.terminal import Progress
-    from audit.workspace import check_free, config_text, create_workspace
-
-    folder = arguments.folder
-    check_free(folder)
-    progress = Progress()
-    progress.show("generating the sample")
-    made = generate(
-        folder / "evidence",
-        folder / "truth",
-        jobs=arguments.jobs,
-        gpus=arguments.gpus,
-        days=arguments.days,
-        seed=arguments.seed,
-        sampling_s=arguments.sampling,
-    )
-    progress.done()
-    workspace = create_workspace(
-        folder,
-        config_text(
-            cluster=made.cluster,
-            timezone=made.timezone,
-            window_from=made.window_from.isoformat(),
-            window_to=made.window_to.isoformat(),
-            accelerators=ACCELERATORS,
-            generated_sample=True,
-        ),
-    )
-    print(f"generated sample: {made.attempts:,} attempts on {made.nodes:,} nodes with {made.gpus:,} GPUs")
-    if arguments.only_generate:
-        print(f"{folder}/evidence holds it, {folder}/truth what each attempt truly needed")
-        return ExitCode.DONE
-    failed = [r for r in _ingested(workspace, [], Options(generated=True)) if r.error]
-    return ExitCode.FAILED if failed else _reported(workspace)

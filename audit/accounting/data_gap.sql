@@ -14,9 +14,9 @@ WITH last_word AS (
     UNION ALL
     SELECT last_day + 1, -1 FROM seen
     UNION ALL
-    SELECT floor(epoch(from_time) / 86400), 0 FROM window_bounds
+    SELECT ceil(epoch(from_time) / 86400), 0 FROM window_bounds
     UNION ALL
-    SELECT ceil(epoch(to_time) / 86400), 0 FROM window_bounds
+    SELECT floor(epoch(to_time) / 86400), 0 FROM window_bounds
 ), daily AS (
     SELECT day, sum(step) AS step FROM mark GROUP BY day
 ), running AS (
@@ -24,8 +24,9 @@ WITH last_word AS (
         sum(step) OVER (ORDER BY day ROWS UNBOUNDED PRECEDING) AS seen
     FROM daily
 ), silent AS (
-    SELECT greatest(day * 86400, epoch(w.from_time)) AS from_s, least(next_day * 86400, epoch(w.to_time)) AS to_s
-    FROM running CROSS JOIN window_bounds AS w WHERE seen = 0
+    SELECT day * 86400 AS from_s, next_day * 86400 AS to_s
+    FROM running CROSS JOIN window_bounds AS w
+    WHERE seen = 0 AND day * 86400 >= epoch(w.from_time) AND next_day * 86400 <= epoch(w.to_time)
 )
 SELECT from_s, to_s FROM silent
 WHERE from_s < to_s AND (SELECT count(*) FROM slice_node) > (

@@ -134,9 +134,9 @@ def _rows_query(found: Found) -> str:
 
 def _factor(report: Row, found: Found) -> tuple[float, str]:
     """What the rows' total is multiplied by, and that in words."""
-    hours, observed, scale = report["window"]["hours"], report["window"]["observed_hours"], found.figure.scale
+    observed, scale = report["window"]["observed_hours"], found.figure.scale
     if scale == "month":
-        return MONTH_HOURS / hours, f"it is the total x {MONTH_HOURS} hours of a month / {hours:.10g} of the window"
+        return MONTH_HOURS / observed, f"it is the total x {MONTH_HOURS} hours of a month / {observed:.10g} observed"
     if scale == "observed hours":
         return 1 / observed, f"it is the total / {observed:.10g} hours observed"
     if scale:

@@ -58,7 +58,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "prices": [_price(p, mode) for p in mode.prices],
         "recoverable": won,
         "recoverable_by_resource": resources,
-        "actions": actions(resources, lost, won["by_class"], factor, window["observed_hours"]),
+        "actions": actions(connection, mode, resources, lost, window),
         "lost": lost,
         "by_partition": sections.by_partition(connection, mode),
         "by_hour_of_week": rows(connection, "by_hour_of_week") if mode.mode == "node" else [],
@@ -114,9 +114,12 @@ def _hours(totals: Row, nodes: Row) -> Row:
 
 
 def _month_factor(window: Row) -> float | None:
-    """What a window's dollars are multiplied by for a month; None where it says too little of one."""
+    """What a window's dollars are multiplied by for a month; None where it says too little of one.
+
+    Days without accounting count neither as dollars nor as hours.
+    """
     whole = not (window["is_default"] and window["incomplete_hours"] > INCOMPLETE_HOURS)
-    return MONTH_HOURS / window["hours"] if whole and window["hours"] >= MONTH_FROM_HOURS else None
+    return MONTH_HOURS / window["observed_hours"] if whole and window["hours"] >= MONTH_FROM_HOURS else None
 
 
 def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:

@@ -14,8 +14,8 @@ WITH known AS (
     FROM span_held AS h JOIN step_memory AS s USING (cluster, job_id_raw, submit)
     WHERE h.held_gpus > 0 AND s.gpu_util > 0
 ), ranked AS (
-    SELECT h.cluster, h.job_id_raw, h.submit, h.held_gpus, k.source, k.gpus_used, k.gpu_util, k.vram_peak_bytes, k.reason,
-        CASE WHEN k.is_whole AND k.gpus >= h.held_gpus AND NOT bool_or(k.is_fault) OVER each_attempt THEN k.rank END AS rank,
+    SELECT h.cluster, h.job_id_raw, h.submit, h.held_gpus, h.has_mig, k.source, k.gpus_used, k.gpu_util, k.vram_peak_bytes, k.reason,
+        CASE WHEN k.is_whole AND NOT h.has_mig AND k.gpus >= h.held_gpus AND NOT bool_or(k.is_fault) OVER each_attempt THEN k.rank END AS rank,
         k.rank AS told_rank
     FROM span_held AS h LEFT JOIN known AS k USING (cluster, job_id_raw, submit)
     WHERE h.held_gpus > 0
@@ -30,5 +30,5 @@ SELECT cluster, job_id_raw, submit, CASE WHEN rank IS NOT NULL THEN source END A
     CASE WHEN rank IS NOT NULL THEN least(gpus_used, held_gpus) END AS gpus_used,
     CASE WHEN rank IS NOT NULL THEN gpu_util END AS gpu_util,
     most_vram_bytes AS vram_peak_bytes,
-    CASE WHEN rank IS NULL THEN coalesce(reason, 'nothing watched all of its GPUs') END AS gpu_reason
+    CASE WHEN rank IS NULL THEN coalesce(reason, CASE WHEN has_mig THEN 'MIG instances are not told apart' END, 'nothing watched all of its GPUs') END AS gpu_reason
 FROM best WHERE nth = 1

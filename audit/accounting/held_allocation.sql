@@ -4,7 +4,7 @@
 WITH ran AS (
     SELECT cluster, job_id_raw, submit,
         1 - least(1, coalesce(suspended_s, 0)
-            / nullif(coalesce(epoch(end_time) - epoch(start_time), elapsed_s), 0)) AS run_share
+            / nullif(coalesce(epoch(end_time) - epoch(start_time), elapsed_s + suspended_s), 0)) AS run_share
     FROM job WHERE suspended_s > 0
 ), on_slice AS (
     SELECT a.*, epoch(a.from_time) AS first_s, coalesce(epoch(a.to_time), epoch(w.to_time)) AS last_s,

@@ -3,9 +3,12 @@
 -- ones, memory to policy.mem_step_gib, never more than held. Exclusive attempts keep the whole node. Beside it what
 -- was used, spread the same way and at most that (NULL: not measured).
 WITH need AS (
-    SELECT h.*, least(h.cores, ceil(a.cores * h.core_part - 1e-9) * h.run_share) AS cut_cores,
-        least(h.mem_bytes, ceil(a.mem_bytes * h.mem_part / p.mem_step_bytes - 1e-9) * p.mem_step_bytes) AS cut_mem_bytes,
-        least(h.gpus, ceil(a.gpus * h.gpu_part - 1e-9)) AS cut_gpus,
+    SELECT h.*, CASE WHEN a.cores * h.core_part IS NOT NULL
+            THEN least(h.cores, ceil(a.cores * h.core_part - 1e-9) * h.run_share) END AS cut_cores,
+        CASE WHEN a.mem_bytes * h.mem_part IS NOT NULL
+            THEN least(h.mem_bytes, ceil(a.mem_bytes * h.mem_part / p.mem_step_bytes - 1e-9) * p.mem_step_bytes) END
+            AS cut_mem_bytes,
+        CASE WHEN a.gpus * h.gpu_part IS NOT NULL THEN least(h.gpus, ceil(a.gpus * h.gpu_part - 1e-9)) END AS cut_gpus,
         u.cores_used * h.core_part * h.run_share AS seen_cores, u.mem_used_bytes * h.mem_part AS seen_mem_bytes,
         u.gpus_used * h.gpu_part AS seen_gpus
     FROM held_allocation AS h

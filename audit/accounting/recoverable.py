@@ -73,19 +73,17 @@ def by_resource(connection: duckdb.DuckDBPyConnection, factor: float | None) -> 
 
 
 def actions(
-    resources: list[Row], lost: list[Row], by_class: list[Row], factor: float | None, hours: float
+    connection: duckdb.DuckDBPyConnection, mode: CostMode, resources: list[Row], lost: list[Row], window: Row
 ) -> list[Row]:
     """What to do first, most dollars first; each counts dollars that no other counts.
 
     Requests to lower win back what is recoverable, at most; failures to mend, what was lost.
     """
     found = []
-    nodes = sum(c["recoverable_hours"] for c in by_class)
-    gpus = sum(c["recoverable_gpu_hours"] for c in by_class)
-    high = sum(r["usd"] for r in resources)
+    freed = {r["resource"]: r for r in rows(connection, "freed_by_resource")} if mode.mode == "node" else {}
     for r in resources:
         what, risk, why = REQUEST_ACTIONS[r["resource"]]
-        part = r["usd"] / high
+        hours = freed.get(r["resource"], {})
         found.append(
             {
                 "kind": "request",
@@ -93,8 +91,8 @@ def actions(
                 "action": what,
                 "usd": r["usd"],
                 **_counts(r),
-                "freed_nodes": nodes * part / hours if by_class else None,
-                "freed_gpus": gpus * part / hours if by_class else None,
+                "freed_nodes": ratio(hours.get("node_hours"), window["observed_hours"]),
+                "freed_gpus": ratio(hours.get("gpu_hours"), window["observed_hours"]),
                 "risk": risk,
                 "risk_reason": why,
             }
@@ -117,7 +115,7 @@ def actions(
                 }
             )
     found.sort(key=lambda a: (-a["usd"], a["kind"], a["subject"]))
-    return [{**a, "usd_per_month": times(a["usd"], factor)} for a in found]
+    return [{**a, "usd_per_month": times(a["usd"], window["month_factor"])} for a in found]
 
 
 def _counts(row: Row) -> Row:

@@ -5,5 +5,6 @@ WITH timed AS (
     FROM span CROSS JOIN (SELECT to_time AS w_to FROM window_bounds) AS w
 )
 SELECT cluster, job_id_raw, submit, sum(cores * held_s) / nullif(sum(held_s), 0) AS held_cores,
-    max(mem_bytes) AS held_mem_bytes, max(gpus) AS held_gpus
+    max(mem_bytes) AS held_mem_bytes, max(gpus) AS held_gpus,
+    coalesce(bool_or(regexp_matches(gres, '[0-9]g[.][0-9]+gb')), false) AS has_mig
 FROM timed GROUP BY cluster, job_id_raw, submit

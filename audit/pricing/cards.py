@@ -1,5 +1,6 @@
 """Which card of the price book a Slurm GRES type is: `nvidia_a100-sxm4-80gb` is an A100-80GB."""
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -11,6 +12,8 @@ from audit.units import card_share
 
 _MAKERS = {"nvidia", "amd", "tesla", "geforce", "instinct", "quadro"}
 _MIG = re.compile(r"[-_.]?\d+g\.\d+gb.*$")
+_SEVENTHS = re.compile(r"(\d+)g\.\d+gb")
+_GPUS = re.compile(r"(?:^|,)gpu(?::([^=,]+))?=(\d+(?:\.\d+)?)")
 GIB = 2**30
 _ALIASES = {"h100nvl": 94.0, "v100s": 32.0}  # forms whose name, not a number, tells the card's memory in GiB
 
@@ -44,9 +47,24 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
 def gpu_counts(gres: str) -> dict[str, float]:
     """Whole-card equivalents by GRES type of a normalised GRES text; type "" where none is named."""
     counts: dict[str, float] = {}
-    for card, number in re.findall(r"(?:^|,)gpu(?::([^=,]+))?=(\d+(?:\.\d+)?)", gres):
+    for card, number in _GPUS.findall(gres):
         counts[card] = counts.get(card, 0.0) + float(number) * card_share(card)
     return counts
+
+
+def physical_cards(gres: str) -> dict[str, float]:
+    """The cards of a node by GRES type, MIG profiles left off: instances sit on as few cards as their sevenths fill."""
+    whole: dict[str, float] = {}
+    sevenths: dict[str, float] = {}
+    for card, number in _GPUS.findall(gres):
+        if profile := _SEVENTHS.search(card):
+            name = without_mig(card)
+            sevenths[name] = sevenths.get(name, 0.0) + float(number) * int(profile[1])
+        else:
+            whole[card] = whole.get(card, 0.0) + float(number)
+    for name, parts in sevenths.items():
+        whole[name] = whole.get(name, 0.0) + math.ceil(parts / 7 - 1e-9)
+    return whole
 
 
 def card_label(gres: str, prices: Prices, book: PriceBook) -> str | None:

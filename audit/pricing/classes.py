@@ -7,7 +7,7 @@ from typing import Literal
 from audit.errors import NoReportError
 from audit.price_settings import Prices
 from audit.pricing.book import Card, PriceBook, list_book
-from audit.pricing.cards import card_of, gpu_counts, without_mig
+from audit.pricing.cards import card_of, gpu_counts, physical_cards, without_mig
 from audit.pricing.own import OwnPrices, own_prices
 from audit.pricing.rates import Rate, total
 from audit.toml_table import quote
@@ -50,7 +50,7 @@ def class_price(gres: str, cores: float, vcpus: float | None, mem_bytes: float, 
     GPU nodes are priced by their cards, as nodes with such cards are sold; others by memory and vCPUs: the
     node's hardware threads, and where `vcpus` is NULL one a Slurm CPU. Raises NoReportError where there is no price.
     """
-    counts = gpu_counts(gres)
+    counts = physical_cards(gres)
     if not counts:
         mem_gib = max(1, round(mem_bytes / GIB))  # nodes of one kind differ by a few MiB: they are one class
         name = f"cpu-{cores:g}c-{mem_gib}GiB"

@@ -40,7 +40,9 @@ def check(report: Report, limit: int = 4) -> Check | None:
         lines=tuple(line for line, _ in rows[:limit]),
         more=(len(rest), cents(sum(usd for _, usd in rest))) if rest else None,
         total=cents(won["high_usd"]),
-        month=None if month is None else (_hours(report["window"]["hours"], won["high_usd"], month), cents(month)),
+        month=None
+        if month is None
+        else (_hours(report["window"]["observed_hours"], won["high_usd"], month), cents(month)),
     )
 
 

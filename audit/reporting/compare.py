@@ -126,7 +126,7 @@ def _stated(prices: Prices) -> tuple[Prices, bytes | None]:
 
 def _figures(report: Row, monthly: bool) -> list[Row]:
     """Every figure on the scale that two windows share: key, label, unit, value, and the reason where that is None."""
-    hours = report["window"]["hours"]
+    hours = report["window"]["observed_hours"]
     factor, unit = (report["window"]["month_factor"], "usd_per_month") if monthly else (1 / hours, "usd_per_hour")
     reasons = {
         "recoverable.high_usd": "nothing was measured",

@@ -72,6 +72,8 @@ def advised(attempt, node):
     if attempt.failed or attempt.exclusive:
         return gpus, mem, cores
     total = sum(on_node(attempt, name)[1] for name in attempt.nodes.split(","))
+    if attempt.mem_used_gib is not None and attempt.mem_used_gib > attempt.mem_gib:
+        return gpus, mem, cores  # it asks too little
     if attempt.mem_used_gib is not None and total:
         mem = min(mem, math.ceil(attempt.mem_used_gib * mem / total - 1e-9))
     if attempt.touched is not None and gpus:
@@ -102,7 +104,7 @@ def reckon(given_attempts, given_outages):
             sums = [round(sum(x[r] for x in held.values()), 9) for r in range(3)]
             binding = sums.index(max(sums))
             scale = min(1, 1 / sums[binding]) if sums[binding] else 0
-            free = (sums[binding] - max(sum(x[r] for x in kept.values()) for r in range(3))) * scale if held else 0
+            free = min(1, sums[binding]) - max(sum(x[r] for x in kept.values()) for r in range(3)) if held else 0
             given_up = {n: held[n][binding] - kept[n][binding] for n in there}
             for number in there:
                 cost[number] += held[number][binding] * scale * USD[node]

@@ -248,6 +248,65 @@ def test_a_peak_above_what_was_held_saves_nothing_and_is_listed():
     assert usd(cluster, "asks_too_little") == {"A": True}
 
 
+def test_asking_too_little_of_one_resource_keeps_all_of_them():
+    cluster = lab()
+    cluster.job("A", 0, 1, cores=1, mem_gib=10, gpus=4)
+    used(cluster, "A", 20)
+    touched(cluster, "A", 1, of=4)
+    assert usd(cluster, "recoverable_usd") == {"A": 0}
+
+
+@pytest.mark.parametrize(("need_gib", "won"), [(50, 0.0), (30, 0.1 * 24)])
+def test_a_node_that_was_given_out_twice_has_at_most_itself_to_win_back(need_gib, won):
+    # 3 x 60 GiB of 100 are held: 1 at most. They need 3 x 50: nothing is free; 3 x 30: a tenth.
+    cluster = lab()
+    for job in "ABC":
+        cluster.job(job, 0, 1, cores=1, mem_gib=60)
+        used(cluster, job, need_gib)
+    assert cluster.report()["recoverable"]["high_usd"] == pytest.approx(won)
+
+
+def test_an_exclusive_attempt_on_a_gpu_node_uses_it_all_if_any_use_of_it_was_measured():
+    cluster = lab()
+    cluster.job("A", 0, 0.5, cores=1, mem_gib=10, exclusive=True)
+    used(cluster, "A", 1, end=0.5)
+    cluster.job("B", 0.5, 1, cores=1, mem_gib=10, exclusive=True)
+    assert usd(cluster, "used_usd") == pytest.approx({"A": 12.0, "B": 0.0})
+    assert usd(cluster, "not_measured_usd") == pytest.approx({"A": 0.0, "B": 12.0})
+
+
+def test_a_mig_instance_that_nobody_watched_is_not_free_because_another_was_idle():
+    cluster = Cluster(window=(0, 1), prices=Prices(classes={"2xT4": 24.0, "1xT4": 24.0}))
+    cluster.node("n1", cores=100, mem_gib=100, gpus=1, gres="gpu:t4_3g.40gb=2")
+    cluster.job("A", 0, 1, cores=1, mem_gib=1, gpus=1, gres="gpu:t4_3g.40gb=2")
+    touched(cluster, "A", 0, of=1)
+    assert usd(cluster, "recoverable_usd") == {"A": 0}
+    assert usd(cluster, "not_measured_usd") == pytest.approx({"A": 24.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("train_7b_0001", "train_#b_#"),
+        ("run-2026-05-04T10:30:00", "run-#"),
+        ("2026-05-04_12-30 sweep", "# sweep"),
+        ("x_1_2_3", "x_#"),
+        ("ab1cdefa", "#"),
+        ("c0ffeeab", "#"),
+        ("run_e1abcdefabcdef", "run_#"),
+        ("deadbeef", "deadbeef"),
+        ("job.3f2504e0-4f89-11d3-9a0c-0305e82c3301.sh", "job.#.sh"),
+        ("röntgen_12", "röntgen_#"),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_a_family_is_a_name_without_its_numbers(name, family):
+    cluster = lab()
+    cluster.job("A", 0, 1, job_name=name)
+    assert usd(cluster, "family") == {"A": family}
+
+
 def test_without_node_sizes_each_resource_is_won_back_at_its_own_rate():
     # 10 GiB-hours at 0.01 and 2 core-hours at 0.05; 4 GiB are advised: 6 x 0.01 come back.
     cluster = Cluster(window=(0, 1), prices=Prices(unbundled={"core_hour_usd": 0.05, "mem_gib_hour_usd": 0.01}))
@@ -279,3 +338,17 @@ def test_contended_is_what_somebody_was_queueing_for():
     report = cluster.report()
     assert report["recoverable"]["high_usd"] == pytest.approx(38.40)
     assert report["recoverable"]["contended_usd"] == pytest.approx(6 + 19.20)
+
+
+def test_a_request_for_gpus_costs_its_part_of_the_nodes_that_have_some():
+    # 8 of 10 dollars come back on the CPU node; one of 8 GPUs of the 24-dollar node waits: 3 of them are contended.
+    cluster = lab()
+    cluster.node("c1", cores=100, mem_gib=100, partitions="main")
+    cluster.rows["node"][0]["partitions"] = "main"
+    cluster.job("A", 0, 1, nodes="c1", cores=1, mem_gib=90)
+    used(cluster, "A", 10)
+    request = {"partition": "main", "req_mem_bytes": GIB, "req_gpus": 1, "state": "PENDING"}
+    cluster.add("job", job_id_raw="B", submit=at(0), eligible=at(0), **request)
+    report = cluster.report()
+    assert report["recoverable"]["high_usd"] == pytest.approx(8.0)
+    assert report["recoverable"]["contended_usd"] == pytest.approx(3.0)

@@ -81,7 +81,7 @@ TERMS = (
         "Sampling error",
         "The middle 90% of what is recoverable when the window’s days are drawn anew, with repetition.",
     ),
-    Term("A month", "Dollars of the window × 730 ÷ its hours, from 7 days on."),
+    Term("A month", "Dollars of the window × 730 ÷ its observed hours, from 7 days on."),
     Term("Never touched", "A GPU idle in every sample, with at most 64 MiB of memory beyond the driver’s own."),
     Term("Asks too little", "An attempt that peaked above what it held: nothing of it is recoverable."),
 )
