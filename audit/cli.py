@@ -1,6 +1,8 @@
 """The command line: what can be asked, and what is said where it fails."""
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +20,9 @@ TABLES = """
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; answers its exit code (`audit.errors.ExitCode`)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets the rest
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.verb(arguments))
@@ -32,6 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.DONE)
+    except OSError as error:
+        if arguments.debug or error.errno != errno.ENOSPC:
+            raise
+        _say("audit: there is no space left to write to: make room and run this again")
+        return int(ExitCode.FAILED)
     except Exception as error:
         if arguments.debug:
             raise
@@ -126,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("figure", nargs="?", metavar="FIGURE", help="its key in report.json; none: lists every figure")
     explain.add_argument("--json", action="store_true", help="as JSON")
-    explain.add_argument("--limit", type=int, default=50, help="rows at most, the largest; 0 for all (default 50)")
+    explain.add_argument("--limit", type=_limit, default=50, help="rows at most, the largest; 0 for all (default 50)")
     explain.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
 
     compare = _verb(
@@ -144,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     show = _verb(parsers, "show", verbs.show, "print one of the store's tables", "audit show job --json --limit 0")
     show.add_argument("table", choices=TABLES, help="which; allocation and usage are worked out from the others")
     show.add_argument("--json", action="store_true", help="as a JSON array of objects")
-    show.add_argument("--limit", type=int, default=50, help="rows at most; 0 for all (default 50)")
+    show.add_argument("--limit", type=_limit, default=50, help="rows at most; 0 for all (default 50)")
 
     demo = _verb(
         parsers,
@@ -195,6 +205,13 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("expects a whole number above 0")
+    return number
+
+
+def _limit(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("expects 0 (for all) or a whole number above")
     return number
 
 

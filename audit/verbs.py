@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from audit.workspace import Workspace
 
 FORMATS = ("pdf", "html", "json", "csv")
+_SAID = """
+    window.from window.to hours.held slice.partitions policy.whole_node_partitions prices.usd_per_node_hour prices.owned
+""".split()  # reasons that a person should read at once
 
 
 def init(arguments: argparse.Namespace) -> ExitCode:
@@ -144,7 +147,7 @@ def _reported(
         print(text_summary(report))
         for path in paths:
             print(path)
-    for key in ("window.from", "window.to", "hours.held"):
+    for key in _SAID:
         if key in report["reasons"]:
             say(f"audit: {report['reasons'][key]}")
     if not report["coverage"]["headline_allowed"]:

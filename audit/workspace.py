@@ -75,6 +75,10 @@ class Workspace:
         return self.root / "out"
 
 
+_LARGEST = 1e9  # of cores, GiB and GPUs: what is larger is a slip, and must not overflow
+_YEARS = range(1980, 2200)
+
+
 class _Wrong(Exception):
     """What is wrong with one value of `audit.toml`, and what it should be."""
 
@@ -106,8 +110,8 @@ def _flag(value: Any) -> bool:
 
 
 def _amount(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise _Wrong("expects a number that is not negative")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+        raise _Wrong("expects a number that is not negative, and no slip")
     return float(value)
 
 
@@ -139,12 +143,13 @@ def _timezone(value: Any) -> str:
 
 
 def _moment(value: Any) -> datetime | date:
-    if isinstance(value, datetime | date):
-        return value
     try:
-        return datetime.fromisoformat(str(value) if isinstance(value, str) else "")
-    except ValueError:
+        moment = value if isinstance(value, datetime | date) else datetime.fromisoformat(value)
+    except (TypeError, ValueError):
         raise _Wrong("expects a date or a time, e.g. 2026-05-01 or 2026-05-01T06:00:00") from None
+    if moment.year not in _YEARS:
+        raise _Wrong(f"expects a year from {_YEARS[0]} to {_YEARS[-1]}")
+    return moment
 
 
 _KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {

@@ -14,7 +14,7 @@ from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut
 from audit.accounting.recoverable import actions, by_resource, recoverable
 from audit.accounting.rows import Row, less, only, ratio, rows, times
 from audit.accounting.views import create_views
-from audit.workspace import Workspace
+from audit.workspace import Config, Workspace
 
 MONTH_HOURS = 730
 RESOURCES = {"core": "cores", "gpu": "gpus", "mem": "memory"}
@@ -86,9 +86,30 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         over_size=over_size["attempts"],
         over_size_node=over_size["node"],
         held_nothing=reach["idle_attempts"],
+        unknown=_unknown(connection, mode, config),
     )
     report["reasons"] = reasons_for(report, mode, left_out)
     return {key: _steady(value) for key, value in report.items()}
+
+
+def _unknown(
+    connection: duckdb.DuckDBPyConnection, mode: CostMode, config: Config
+) -> tuple[tuple[str, list[str], list[str]], ...]:
+    """Names in audit.toml that the evidence does not know, by key, with those it does: a slip would else be silent."""
+    partitions = [r["partition"] for r in rows(connection, "partitions")]
+    classes = sorted({price.name for price in mode.prices}) if mode.mode == "node" else []
+    stated = (
+        ("slice.partitions", config.slice_partitions, partitions),
+        ("policy.whole_node_partitions", config.policy.whole_node_partitions, partitions),
+        ("prices.usd_per_node_hour", config.prices.classes, classes),
+        ("prices.owned", config.prices.owned, classes),
+    )
+    found = []
+    for key, names, known in stated:
+        folded = {name.lower() for name in known}
+        if known and (strange := sorted(name for name in names if name.lower() not in folded)):
+            found.append((key, strange, known))
+    return tuple(found)
 
 
 def _steady(value: object) -> object:
@@ -119,7 +140,7 @@ def _month_factor(window: Row) -> float | None:
     Days without accounting count neither as dollars nor as hours.
     """
     whole = not (window["is_default"] and window["incomplete_hours"] > INCOMPLETE_HOURS)
-    return MONTH_HOURS / window["observed_hours"] if whole and window["hours"] >= MONTH_FROM_HOURS else None
+    return MONTH_HOURS / window["observed_hours"] if whole and window["observed_hours"] >= MONTH_FROM_HOURS else None
 
 
 def _cost(mode: CostMode, totals: Row, nodes: Row, factor: float | None) -> Row:
@@ -211,19 +232,20 @@ def _price(price: PricedResource, mode: CostMode) -> Row:
 
 def _window(connection: duckdb.DuckDBPyConnection, complete_from_s: float | None, known_to_s: float | None) -> Row:
     """The window. incomplete_hours of it lie before the first end, where attempts that ended then are not seen;
-    silent_hours after the last time the accounting names.
+    silent_hours of what was observed after the last time the accounting names.
     """
     query = "SELECT epoch(from_time), epoch(to_time), is_default FROM window_bounds"
     from_s, to_s, is_default = connection.execute(query).fetchall()[0]
+    observed = connection.execute("SELECT from_s, to_s FROM observed ORDER BY from_s").fetchall()
     return {
         "from": _iso_s(from_s),
         "to": _iso_s(to_s),
         "hours": (to_s - from_s) / 3600,
-        "observed_hours": connection.execute("SELECT sum(to_s - from_s) / 3600 FROM observed").fetchall()[0][0],
+        "observed_hours": sum(last - first for first, last in observed) / 3600,
         "is_default": is_default,
         "complete_from": None if complete_from_s is None else _iso_s(complete_from_s),
         "incomplete_hours": max(0.0, min(complete_from_s or from_s, to_s) - from_s) / 3600,
-        "silent_hours": max(0.0, to_s - max(known_to_s or to_s, from_s)) / 3600,
+        "silent_hours": sum(max(0.0, last - max(known_to_s or to_s, first)) for first, last in observed) / 3600,
     }
 
 

@@ -35,12 +35,16 @@ _DOWN_FIGURES = (
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many attempts a figure leaves out in part: without a node list, beyond a node's size, held for 0 s."""
+    """How many attempts a figure leaves out in part: without a node list, beyond a node's size, held for 0 s.
+
+    `unknown` names what audit.toml speaks of and nothing in the slice is: key, names, and what there is.
+    """
 
     unplaced: int
     over_size: int
     over_size_node: str | None
     held_nothing: int
+    unknown: tuple[tuple[str, list[str], list[str]], ...]
 
 
 def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> dict[str, str]:
@@ -84,6 +88,9 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
             if "window.from" in reasons
             else f"a window of less than {MONTH_FROM_HOURS // 24} days says too little of a month"
         )
+    for key, names, known in left_out.unknown:
+        there = f": there are {', '.join(known[:8])}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+        reasons[key] = f"{key} in audit.toml names {', '.join(names)}, which nothing in the evidence is{there}"
     reasons |= _unmeasured(report)
     reasons |= _not_estimated(report["recoverable"])
     if report["data_gaps"]:

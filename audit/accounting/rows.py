@@ -26,7 +26,7 @@ def less(whole: float | None, part: float | None) -> float | None:
     if whole is None or part is None:
         return None
     rest = whole - part
-    return 0.0 if abs(rest) <= 1e-9 * abs(whole) else rest
+    return 0.0 if abs(rest) <= max(1e-9 * abs(whole), 2e-8) else rest
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

@@ -68,6 +68,9 @@ def report_json(report: Mapping[str, Any]) -> bytes:
 def _replace(out: Path, files: Mapping[str, Content]) -> list[Path]:
     """Puts each file in place by a rename, so that a reader meets the old one or the new one, whole."""
     waiting = {out / name: out / f".{name}.{os.getpid()}.tmp" for name in files}
+    for path in waiting:
+        if path.is_dir():
+            raise AuditError("is a folder where a report's file belongs", where=str(path), remedy="move it away")
     try:
         for temporary, content in zip(waiting.values(), files.values(), strict=True):
             if callable(content):
