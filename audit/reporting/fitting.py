@@ -4,6 +4,7 @@ The widths are those of the report's sans in parts of its size, rounded up by cl
 """
 
 import unicodedata
+from collections.abc import Sequence
 
 from audit.reporting.hostile import visible
 
@@ -25,6 +26,19 @@ def fitted(text: str, room: float, size: float = TABLE_SIZE) -> str:
         limit = min(limit, len(shown)) - 1
         shown = visible(text, limit)
     return shown
+
+
+def fitted_together(texts: Sequence[str], room: float, size: float = TABLE_SIZE) -> list[str]:
+    """Texts that share one line of `room` points: the short ones whole, the long ones cut to equal shares of the rest.
+
+    What stands between them is not counted: take it off `room`.
+    """
+    rooms, left = [0.0] * len(texts), room
+    lengths = [width(visible(text), size) for text in texts]
+    for done, place in enumerate(sorted(range(len(texts)), key=lambda place: lengths[place])):
+        rooms[place] = min(lengths[place], left / (len(texts) - done))
+        left -= rooms[place]
+    return [fitted(text, mine, size) for text, mine in zip(texts, rooms, strict=True)]
 
 
 def _part(char: str) -> float:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from audit.reporting.charts import scale
 from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.numerals import axis_dollars, dollars_prose, percent
-from audit.reporting.wording import Report, held_of, sentence
+from audit.reporting.wording import NOT_MEASURED, Report, held_of, node_sizes_known, sentence
 
 WIDTH = 272.0  # points: 96 mm
+WEEK_HOURS = 168  # below it days say too little of how far they differ
 _DOT = 5.0  # radius of the dot, its outline included
 _LETTER = 0.52  # mean width of a letter or digit of the sans, in parts of its size
 
@@ -74,12 +75,48 @@ def finding(report: Report) -> str:
     lost, held = report["cost"]["lost_usd"], report["cost"]["held_usd"]
     more = f"; failed attempts lost {share_words(lost / held)}" if lost and held else ""
     if not head.usd:
+        if not _is_any_needed(report):
+            return nothing_won(report)
         return f"Nothing of what jobs held could be won back, even with hindsight{more}."
     if head.share is None:
         return f"At most {dollars(report).prose(head.usd)} could be won back, with hindsight."
     if head.share < 0.005:
         return f"Less than 1% of what jobs held could be won back, even with hindsight{more}."
     return f"At most {share_words(head.share)} of what jobs held could be won back, with hindsight{more}."
+
+
+def nothing_won(report: Report) -> str:
+    """Why what could be won back is 0, as a sentence: true of what was measured, and of nothing beyond it."""
+    cost = report["cost"]
+    if not cost["held_usd"]:
+        return "Jobs held nothing that has a price."
+    if not _is_any_needed(report):
+        ends = (("lost_usd", "lost to failed attempts"), ("not_measured_usd", NOT_MEASURED))
+        return f"Nothing counts as recoverable: all that jobs held was {' or '.join(w for k, w in ends if cost[k])}."
+    part = "Of what was measured, what" if cost["not_measured_usd"] else "What"
+    if not node_sizes_known(report):
+        return f"{part} could have been asked smaller has no price."
+    return f"{part} could have been asked smaller would have freed no part of a node."
+
+
+def no_sampling(report: Report) -> str:
+    """Why the figure has no sampling error."""
+    return "under 7 days observed" if report["window"]["observed_hours"] < WEEK_HOURS else "too few days"
+
+
+def won_through(report: Report, resource: str) -> float | None:
+    """Dollars of the window that smaller requests of one resource win back.
+
+    None where its need was not measured, and so none was counted: of cores, where nothing watched their peak.
+    """
+    if report["recoverable"]["high_usd"] is None:
+        return None
+    usd: float = next((row["usd"] for row in report["recoverable_by_resource"] if row["resource"] == resource), 0.0)
+    if resource == "cores":
+        known = any(row["cores_need_p50"] is not None for row in report["families"])
+    else:
+        known = any(row["attempts"] for row in report["measured"] if row["resource"] == resource)
+    return usd if usd or known else None
 
 
 def share_words(share: float) -> str:
@@ -149,6 +186,11 @@ def _held(report: Report) -> str:
     if share is not None:
         return f"Jobs held {percent(share[0], 0)} of {share[1]}"
     return "What jobs held could not be priced" if held is None else f"Jobs held {dollars(report).prose(held)}"
+
+
+def _is_any_needed(report: Report) -> bool:
+    """Whether anything that ended well was measured."""
+    return bool(report["cost"]["used_usd"] or report["cost"]["kept_usd"])
 
 
 def _total(values: list[float | None]) -> float | None:

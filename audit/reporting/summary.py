@@ -24,7 +24,7 @@ def text_summary(report: Report) -> str:
     mark = "GENERATED SAMPLE, " if report["generated_sample"] else ""
     records = sum(file["records"] for file in report["evidence"])
     lines = [
-        f"{mark}cluster {visible(report['cluster'], 64)}, {window_hours(report)} hours, {period(report).utc}",
+        f"{mark}cluster {visible(report['cluster'], 64)}, {window_hours(report)}, {period(report).utc}",
         _answer(report),
         *_dollars(report),
         coverage_sentence(report),

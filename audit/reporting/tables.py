@@ -5,16 +5,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.reporting.fitting import fitted
 from audit.reporting.numerals import amount, count_of
 from audit.reporting.wording import Report, node_sizes_known
 
 BUCKETS = ("held_usd", "used_usd", "kept_usd", "not_measured_usd", "lost_usd", "recoverable_usd")
 UNHELD = ("idle_usd", "down_usd")
+PARTITION_ROOM = {True: 92.0, False: 179.0}  # points, of a name beside the columns with UNHELD, and without
 
 
 @dataclass(frozen=True)
 class PartitionRow:
-    """One partition, or several summed, in dollars of the window; None: not measured.
+    """One partition (its name cut to its column), or several summed, in dollars of the window; None: not measured.
 
     `elsewhere` is set where its nodes are in other partitions too: what they leave unheld stands in the row of those.
     """
@@ -85,7 +87,7 @@ def partitions(report: Report, limit: int) -> Partitions:
     every = report["by_partition"]
     cut = limit if len(every) <= limit else limit - 1
     shared = {name for row in every for name in _members(row["partition"])}
-    rows = [_partition(row, columns, shared) for row in every[:cut]]
+    rows = [_partition(row, columns, shared, PARTITION_ROOM[by_node]) for row in every[:cut]]
     if every[cut:]:
         rest = {key: _sum(row[key] for row in every[cut:]) for key in columns}
         rows.append(
@@ -120,9 +122,10 @@ def evidence(report: Report, limit: int) -> Evidence:
     return Evidence(tuple(files[:cut]), len(files) - len(files[:cut]), totals)
 
 
-def _partition(row: Mapping[str, Any], columns: tuple[str, ...], shared: set[str]) -> PartitionRow:
+def _partition(row: Mapping[str, Any], columns: tuple[str, ...], shared: set[str], room: float) -> PartitionRow:
     name = row["partition"] or "(none)"
-    return PartitionRow(name, row["attempts"], {key: row[key] for key in columns}, not row["nodes"] and name in shared)
+    elsewhere = not row["nodes"] and name in shared
+    return PartitionRow(fitted(name, room), row["attempts"], {key: row[key] for key in columns}, elsewhere)
 
 
 def _members(name: str | None) -> list[str]:

@@ -90,8 +90,11 @@ def node_sizes_known(report: Report) -> bool:
 
 
 def window_hours(report: Report) -> str:
-    """The window's length: 336, or 335.5 where it is not whole hours."""
-    return f"{report['window']['hours']:,.1f}".removesuffix(".0")
+    """The window's length with its unit: 336 hours, 335.5 hours where they are not whole, minutes below one hour."""
+    hours = report["window"]["hours"]
+    value, unit = (hours, "hour") if hours >= 1 else (60 * hours, "minute")
+    shown = f"{value:,.1f}".removesuffix(".0")
+    return f"{shown} {unit}{'' if shown == '1' else 's'}"
 
 
 def status(report: Report) -> str:

@@ -28,9 +28,13 @@ KEY = b"k" * 32
         ("ALICE.Train", "{alice}.Train"),
         ("alicebob_1", "{alicebob}_1"),  # the longest that begins there
         ("alice alice", "{alice} {alice}"),
-        ("bob_run", "{bob}_run"),  # shorter: only as a whole token
+        ("bob_run", "{bob}_run"),  # shorter: only where it stands alone
         ("run-BOB", "run-{bob}"),
-        ("kabob bobby 4bob", "kabob bobby 4bob"),
+        ("kabob bobby Bobby KABOB", "kabob bobby Bobby KABOB"),
+        ("bob2 bob_3 4bob", "{bob}2 {bob}_3 4{bob}"),  # a digit or an underscore is an end
+        ("bobTrain BobTrain myBobRun", "{bob}Train {bob}Train my{bob}Run"),  # and so is a capital after small letters
+        ("x1 x1_run", "{x1} {x1}_run"),  # of letters and digits: only as a whole word
+        ("x12 ax1 x1a X", "x12 ax1 x1a X"),
         ("bob,bob", "{bob},{bob}"),
         ("u u-u", "{u} {u}-{u}"),  # no pseudonym is read as a name again
         ("j.d/run", "{j.d}/run"),
@@ -41,9 +45,72 @@ KEY = b"k" * 32
     ],
 )
 def test_a_text_names_nobody(text: str | None, shown: str | None) -> None:
-    names = Pseudonyms(["alice", "bob", "alicebob", "u", "j.d", "Zoëlle", "-", ""], KEY)
+    names = Pseudonyms(["alice", "bob", "alicebob", "u", "j.d", "Zoëlle", "x1", "-", ""], KEY)
     expected = shown and re.sub(r"{([^}]*)}", lambda found: str(names.user(found[1])), shown)
     assert names.text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "job", "family"),
+    [
+        ("jsmith2", "jsmith2_run1", "{}_run#"),
+        ("jsmith2", "/home/JSmith2/a.sh", "/home/{}/a.sh"),
+        ("mueller01", "mueller01-train", "{}-train"),
+        ("ab12345", "ab12345_x", "{}_x"),
+        ("xXx9", "my-xXx9", "my-{}"),
+        ("user[1]", "user[1].7", "{}.#"),
+        ("carol@2026-05-01", "carol@2026-05-01", "{}"),
+        ("ab1", "ab1_run lab1 xy/ab1c", "{}_run lab# xy/{}c"),  # ab# is short: not within a word
+        ("1001", "run-1001", "run-#"),  # tells nothing
+        ("deadbeef12", "deadbeef12.sh", "#.sh"),
+        ("alice", "alice-3", "{}-#"),
+        ("sue7", "sue8", "{}"),  # nobody can tell that it was another
+    ],
+)
+def test_a_family_names_nobody(tmp_path: Path, user: str, job: str, family: str) -> None:
+    cluster = Cluster()
+    cluster.node("n1")
+    cluster.job("1", 0, 4, user_name=user, account="lab", job_name=job)
+    connection, report = cluster.made
+    names = pseudonyms(connection, tmp_path)
+    (row,) = pseudonymise(report, names)["families"]
+    assert row["family"] == family.replace("{}", str(names.user(user)))
+
+
+def test_a_family_of_several_users_names_is_of_none_of_them(tmp_path: Path) -> None:
+    names = pseudonyms(store("user01", "User02", "carol3"), tmp_path)
+    shown = [names.text(text) for text in ("user#_train", "user01_train", "carol#")]
+    assert shown == ["u-#_train", f"{names.user('user01')}_train", names.user("carol3")]
+
+
+COMPOSED, DECOMPOSED = "jos\u00e9", "jose\u0301"
+
+
+@pytest.mark.parametrize("user", [COMPOSED, DECOMPOSED])
+@pytest.mark.parametrize("text", [COMPOSED, DECOMPOSED, COMPOSED.upper(), DECOMPOSED.title()])
+def test_a_name_is_found_in_either_form_of_unicode(user: str, text: str) -> None:
+    names = Pseudonyms([user], KEY)
+    assert names.text(f"{text}_run") == f"{names.user(user)}_run"
+
+
+@pytest.mark.parametrize("odd", ["n" * 10_000, "n" * 65, "é" * 65, "😀" * 200, "</script>" * 20, "$1" * 40])
+def test_an_overlong_name_is_found(odd: str) -> None:
+    names = Pseudonyms([odd, "nnnn", "alice", *(f"</odd {number}>" for number in range(25))], KEY)
+    texts = pl.Series([odd, f"/home/{odd}/alice", None, "alice"])
+    shown, alice = names.user(odd), names.user("alice")
+    assert names.texts(texts).to_list() == [shown, f"/home/{shown}/{alice}", None, alice]
+
+
+def test_of_many_overlong_names_the_rest_is_found_alone() -> None:
+    odd = [f"{number:03}" + "n" * 70 for number in range(60)]
+    names = Pseudonyms(odd, KEY)
+    assert names.texts(pl.Series(odd)).to_list() == [names.user(name) for name in odd]
+
+
+def test_no_text_can_pass_for_a_code_of_the_search() -> None:
+    names = Pseudonyms(["alice", "bob"], KEY)
+    text = names.text("\U000f0000\U00100000 \U0010ffffbob\U0010ffff")
+    assert text == f"\ufffd\ufffd \ufffd{names.user('bob')}\ufffd"
 
 
 def test_a_pseudonym_tells_users_apart_and_stays_the_same() -> None:

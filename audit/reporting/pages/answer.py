@@ -6,7 +6,7 @@ from typing import Any
 from audit.reporting import wording
 from audit.reporting.cascade import cascade
 from audit.reporting.dollars import dollars
-from audit.reporting.headline import contended_share, finding, headline, no_headline, spread
+from audit.reporting.headline import contended_share, finding, headline, no_headline, no_sampling, nothing_won, spread
 from audit.reporting.tables import actions
 from audit.reporting.tiles import tiles
 
@@ -22,6 +22,8 @@ def answer(report: Mapping[str, Any]) -> dict[str, Any]:
         "head": head,
         "spread": None if head is None else spread(report, head),
         "contended": None if head is None else contended_share(head),
+        "no_sampling": no_sampling(report),
+        "nothing_won": nothing_won(report),
         "no_headline": None if head is not None else no_headline(report),
         "measured": [row for row in wording.measured(report) if row.held],
         "dollars": shown,

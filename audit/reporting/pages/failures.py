@@ -78,8 +78,10 @@ class LossyFamily:
     own: float | None
 
 
-def failures(report: Report) -> dict[str, Any]:
-    """What the page shows; without a failure it has neither causes nor families."""
+def failures(report: Report) -> dict[str, Any] | None:
+    """What the page shows; None where no attempt failed or was cut."""
+    if not report["lost"]:
+        return None
     lost = [{**row, "cause": visible(row["cause"], CAUSE_LETTERS)} for row in report["lost"]]
     lost.sort(key=lambda row: (-(row["usd"] or 0.0), row["cause"]))
     money = dollars(report, [report["cost"]["lost_usd"]])
@@ -100,8 +102,6 @@ def failures(report: Report) -> dict[str, Any]:
 
 def _lede(report: Report, lost: Sequence[Mapping[str, Any]], money: Dollars) -> str:
     """How many attempts were lost, what they held, and what ended the dearest of them."""
-    if not lost:
-        return "No attempt failed or was cut in the window: nothing of what jobs held was lost."
     number = sum(row["attempts"] for row in lost)
     first = f"{number:,} of {count_of(report['attempts'], 'attempt')} failed or {'was' if number == 1 else 'were'} cut"
     usd, held = report["cost"]["lost_usd"], report["cost"]["held_usd"]

@@ -8,6 +8,7 @@ from typing import Any
 from audit.reporting import wording
 from audit.reporting.charts import Column, Histogram, histogram, hours_scale, short_hours
 from audit.reporting.dollars import Dollars, dollars
+from audit.reporting.fitting import fitted
 from audit.reporting.hostile import visible
 from audit.reporting.numerals import count_of, percent, whole
 from audit.reporting.wording import Report
@@ -15,6 +16,7 @@ from audit.reporting.wording import Report
 WIDTH = 493.2  # 174 mm, the text's width
 PARTITIONS = 6
 CARDS = 4
+PARTITION_ROOM = 110.0  # points, of a name
 _PLOT_HEIGHT = 112.0
 _CARD_HEIGHT = 70.0
 _CARD_GUTTER = 11.34  # 4 mm

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from audit.reporting.charts import LyingBar, lying_bars, scale
 from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.fitting import fitted
-from audit.reporting.headline import Headline, headline
+from audit.reporting.headline import Headline, headline, no_sampling, nothing_won, won_through
 from audit.reporting.numerals import axis_dollars, count_of, percent, whole
 from audit.reporting.wording import Report, listed, priced_name
 
@@ -59,7 +59,8 @@ class Moves:
 class AtPrices:
     """What is recoverable of one node class at its lowest price, the one used and the highest; None: no basis.
 
-    `name` None: several summed. Rates are US dollars an hour, `usd` as cells show them.
+    `name` None: several summed. Rates are US dollars an hour, `usd` as cells show them. Where the need was not measured
+    (`is_measured` False) nothing is counted, and a sum goes without it.
     """
 
     name: str | None
@@ -67,6 +68,7 @@ class AtPrices:
     nodes: int | None
     rates: tuple[float | None, float | None, float | None]
     usd: tuple[float | None, float | None, float | None]
+    is_measured: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def sure(report: Report) -> dict[str, Any]:
         "lede": _lede(report, head, at_prices),
         "headline": head is not None,
         "unit": money.unit,
-        "moves": None if head is None or not head.usd else _moves(head, at_prices, money),
+        "moves": None if head is None or not head.usd else _moves(head, at_prices, money, no_sampling(report)),
         "prices": [_in_cells(row, money) for row in _cut(prices)],
         "all_prices": _in_cells(_together(prices), money),
         "sampling": report["recoverable"]["sampling"],
@@ -136,7 +138,7 @@ def _lede(report: Report, head: Headline | None, at_prices: tuple[float, float] 
     if head.sampling:
         parts.append(f"between {_from_to(head.sampling, money)} with days drawn anew")
     if not head.usd:
-        return f"{first}, and nothing of it could be won back."
+        return f"{first}. {nothing_won(report)}"
     if not parts:
         return f"{first}. The most that could be won back is {money.prose(head.usd)}."
     first = f"{first}. The most that could be won back, {money.prose(head.usd)}, lies"
@@ -149,11 +151,11 @@ def _from_to(ends: tuple[float, float], money: Dollars) -> str:
     return f"{low} and {high}"
 
 
-def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars) -> Moves:
+def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars, no_days: str) -> Moves:
     queued = None if head.contended_usd is None else (0.0, head.contended_usd)
     spans = (
         ("Lowest to highest price", at_prices, "no basis", False),
-        ("Sampling error, 5 to 95%", head.sampling, "no basis: under 7 days", False),
+        ("Sampling error, 5 to 95%", head.sampling, f"no basis: {no_days}", False),
         ("Part that is contended", queued, "not measured", True),
     )
     most = max(head.usd, *(end for _, ends, *_ in spans for end in ends or ()))
@@ -197,19 +199,20 @@ def _at_prices(report: Report) -> list[AtPrices]:
         return []
     if report["cost"]["mode"] == "node":
         return [_at_class_prices(row, report["prices"]) for row in won["by_class"]]
-    usd = {row["resource"]: row["usd"] for row in report["recoverable_by_resource"]}
     names = {"core": "cores", "mem_gib": "memory"}
     of_gpus = [price for price in report["prices"] if price["resource"] not in names]
     found = []
     for price in report["prices"]:
         resource = names.get(price["resource"], "gpus")
         known = resource != "gpus" or len(of_gpus) == 1  # several cards: nothing tells whose dollars they are
-        mine = usd.get(resource, 0.0) if known else None
+        counted = won_through(report, resource)
+        mine = counted if known else None
         low, used, high = rates = _rates(price)
         ends = [
             None if mine is None or not used else mine * (used if end is None else end) / used for end in (low, high)
         ]
-        found.append(AtPrices(fitted(priced_name(price), NAME_ROOM), 1, None, rates, (ends[0], mine, ends[1])))
+        name, usd = fitted(priced_name(price), NAME_ROOM), (ends[0], mine, ends[1])
+        found.append(AtPrices(name, 1, None, rates, usd, is_measured=counted is not None))
     return found
 
 
@@ -231,14 +234,16 @@ def _cut(rows: list[AtPrices]) -> list[AtPrices]:
 
 
 def _together(rows: list[AtPrices]) -> AtPrices:
-    low, used, high = (_sum(row.usd[place] for row in rows) for place in range(3))
+    counted = [row for row in rows if row.is_measured]
+    low, used, high = (_sum(row.usd[place] for row in counted) for place in range(3))
     nodes = _sum(row.nodes for row in rows)
-    return AtPrices(None, len(rows), None if nodes is None else round(nodes), (None, None, None), (low, used, high))
+    whole_nodes = None if nodes is None else round(nodes)
+    return AtPrices(None, len(rows), whole_nodes, (None, None, None), (low, used, high), is_measured=bool(counted))
 
 
 def _in_cells(row: AtPrices, money: Dollars) -> AtPrices:
     low, used, high = (money.cell(usd) for usd in row.usd)
-    return AtPrices(row.name, row.members, row.nodes, row.rates, (low, used, high))
+    return replace(row, usd=(low, used, high))
 
 
 def _covered(report: Report) -> list[Covered]:

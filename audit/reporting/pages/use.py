@@ -8,6 +8,7 @@ from typing import Any
 from audit.reporting import wording
 from audit.reporting.charts import Column, Histogram, histogram, scale
 from audit.reporting.dollars import Dollars, dollars
+from audit.reporting.headline import won_through
 from audit.reporting.numerals import percent
 from audit.reporting.wording import Report
 
@@ -148,7 +149,7 @@ def _rows(report: Report, money: Dollars) -> list[UseRow]:
                 attempts=row["attempts"],
                 of_attempts=row["of_attempts"],
                 has_dollars=True,
-                usd=money.cell(_won(report, name, bool(row["attempts"]))),
+                usd=money.cell(won_through(report, name)),
             )
         )
     return [*found, *(_walltime(row) for row in report["use"] if row["resource"] == "walltime")]
@@ -168,12 +169,3 @@ def _walltime(row: Row) -> UseRow:
         has_dollars=False,
         usd=None,
     )
-
-
-def _won(report: Report, resource: str, was_measured: bool) -> float | None:
-    """Recoverable dollars through one resource; None where its need was not measured, and so none was counted."""
-    if resource == "cores":
-        was_measured = any(row["cores_need_p50"] is not None for row in report["families"])
-    if report["recoverable"]["high_usd"] is None or not was_measured:
-        return None
-    return next((row["usd"] for row in report["recoverable_by_resource"] if row["resource"] == resource), 0.0)

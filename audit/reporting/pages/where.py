@@ -1,31 +1,38 @@
 """Page two: where the dollars of the slice went, by bucket, by partition, and by hour of the week."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from audit.reporting.check import check
+from audit.reporting.check import Check, check
 from audit.reporting.dollars import dollars
-from audit.reporting.headline import share_words
+from audit.reporting.fitting import fitted
+from audit.reporting.headline import nothing_won, share_words
 from audit.reporting.heat import week_map
 from audit.reporting.stack import stack
 from audit.reporting.tables import partitions
 from audit.reporting.wording import listed, node_sizes_known
 
 PARTITIONS = 8  # rows of the table before the slice; the rest is summed up in the last of them
+CHECK_ROOM = 120.0  # points, of a name in the check strip
 
 
 def where(report: Mapping[str, Any]) -> dict[str, Any]:
     """What the page shows."""
-    cost, table = report["cost"], partitions(report, PARTITIONS)
+    cost, table, strip = report["cost"], partitions(report, PARTITIONS), check(report)
     cells = [usd for row in table.rows for usd in row.usd.values()]
     return {
         "lede": lede(report),
         "stack": stack(report),
         "dollars": dollars(report, [cost["installed_usd"], cost["held_usd"], *cells]),
         "partitions": table,
-        "check": check(report),
+        "check": None if strip is None else _fitted(strip),
         "map": week_map(report),
     }
+
+
+def _fitted(strip: Check) -> Check:
+    return replace(strip, lines=tuple(replace(line, name=fitted(line.name, CHECK_ROOM)) for line in strip.lines))
 
 
 def lede(report: Mapping[str, Any]) -> str:
@@ -46,5 +53,5 @@ def lede(report: Mapping[str, Any]) -> str:
     if not report["coverage"]["headline_allowed"]:
         return f"{first} Too little was measured to say how much of the rest was needed."
     if not high:
-        return f"{first} Nothing was held that was not needed."
+        return f"{first} {nothing_won(report)}"
     return f"{first} {'At most ' if high / base >= 0.005 else ''}{share_words(high / base)} was held and not needed."

@@ -7,18 +7,22 @@ from typing import Any
 
 from audit.reporting.asked import RESOURCES, Request, request
 from audit.reporting.dollars import Dollars, dollars
+from audit.reporting.fitting import fitted, fitted_together, width
+from audit.reporting.headline import nothing_won
 from audit.reporting.numerals import count_of, percent
 from audit.reporting.wording import Report
 
 FAMILIES = 10
 HOLDERS = 7  # rows of accounts and of users above their total: six and the others
+FAMILY_ROOM, GPU_ROOM, HOLDER_ROOM = 132.0, 73.0, 73.0  # points of names; of a family GPU_ROOM more without GPUs
+SUB_SIZE = 7.2
 Row = Mapping[str, Any]
-_UNKNOWN = "What jobs used was not measured, so whether they ask for too much is not known"
+_UNKNOWN = "What jobs used was not measured, so whether they ask for too much is not known."
 
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """One family. `usd` is recoverable, or held where nothing is; `of_held` what part of its held dollars that is."""
+    """One family, its names cut to their column. `usd` is recoverable, or held where nothing is; `of_held` what part of its held dollars that is."""
 
     family: str
     account: str
@@ -94,8 +98,9 @@ def _families(report: Report, ranked: Sequence[Row], key: str, money: Dollars) -
     others = len(report["families"]) - len(shown)
     total = report["recoverable"]["high_usd"] if key == "recoverable_usd" else report["cost"]["held_usd"]
     attempts = sum(row["attempts"] for row in report["families"])
+    room = FAMILY_ROOM + (GPU_ROOM if report["gpus"] is None else 0.0)
     return Families(
-        rows=tuple(_family(row, key, money) for row in shown),
+        rows=tuple(_family(row, key, money, room) for row in shown),
         rest_name=_counted(others, "other ") if others else None,
         total_name=_all(_counted(len(report["families"]))),
         rest_attempts=attempts - sum(row["attempts"] for row in shown),
@@ -113,15 +118,17 @@ def _counted(families: int, which: str = "") -> str:
     return f"{families:,} {which}{'family' if families == 1 else 'families'}"
 
 
-def _family(row: Row, key: str, money: Dollars) -> FamilyRow:
+def _family(row: Row, key: str, money: Dollars, room: float) -> FamilyRow:
     held, usd = row["held_usd"], row[key]
     user = row["user"] if row["users"] == 1 else count_of(row["users"], "user") if row["users"] else "user not stated"
     where = row["partition"] if row["partitions"] == 1 else count_of(row["partitions"], "partition")
+    names = (row["account"] or "(no account)", user or "user not stated", where or "(none)")
+    account, user, where = fitted_together(names, room - 2 * width(" · ", SUB_SIZE), SUB_SIZE)
     return FamilyRow(
-        family=row["family"] or "(no name)",
-        account=row["account"] or "(no account)",
-        user=user or "user not stated",
-        partition=where or "(none)",
+        family=fitted(row["family"] or "(no name)", room),
+        account=account,
+        user=user,
+        partition=where,
         attempts=row["attempts"],
         asks_too_little=row["asks_too_little"],
         requests={name: request(row, name) for name in RESOURCES},
@@ -144,10 +151,11 @@ def _lede(report: Report, ranked: Sequence[Row], key: str) -> str:
     first = f"{_share(ranked[:FAMILIES], ranked, key)} of the dollars held"
     if key == "held_usd":
         known = report["recoverable"]["high_usd"] is not None
-        why = "Of what was measured, nothing could be won back" if known else _UNKNOWN
-        return f"{why}. {_most(ranked)} {first}."
+        why = nothing_won(report) if known else _UNKNOWN
+        return f"{why} {_most(ranked)} {first}."
     too_little = sum(row["asks_too_little"] for row in report["families"])
-    second = f" {count_of(too_little, 'attempt')} used more than they had asked for." if too_little else ""
+    they = "it" if too_little == 1 else "they"
+    second = f" {count_of(too_little, 'attempt')} used more than {they} had asked for." if too_little else ""
     part = "" if report["coverage"]["headline_allowed"] else "Of the measured part: "
     if len(ranked) == 1:
         return f"{part}One family has all of the recoverable dollars.{second}"
@@ -160,7 +168,9 @@ def _lede(report: Report, ranked: Sequence[Row], key: str) -> str:
 
 
 def _most(ranked: Sequence[Row]) -> str:
-    return f"The {FAMILIES} families that hold most have" if len(ranked) > FAMILIES else "The families shown have"
+    if len(ranked) > FAMILIES:
+        return f"The {FAMILIES} families that hold most have"
+    return "The one family has" if len(ranked) == 1 else "The families shown have"
 
 
 def _share(part: Iterable[Row], of: Iterable[Row], key: str) -> str:
@@ -171,7 +181,7 @@ def _share(part: Iterable[Row], of: Iterable[Row], key: str) -> str:
 def _holders(report: Report, key: str, noun: str, money: Dollars) -> Holders:
     every = report[key]
     cut = HOLDERS if len(every) <= HOLDERS else HOLDERS - 1
-    rows = [_holder(report, [row], money, row[noun] or f"(no {noun})") for row in every[:cut]]
+    rows = [_holder(report, [row], money, fitted(row[noun] or f"(no {noun})", HOLDER_ROOM)) for row in every[:cut]]
     if every[cut:]:
         rows.append(_holder(report, every[cut:], money, None))
     cost = report["cost"]
