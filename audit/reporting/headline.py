@@ -93,9 +93,9 @@ def nothing_won(report: Report) -> str:
     if not _is_any_needed(report):
         ends = (("lost_usd", "lost to failed attempts"), ("not_measured_usd", NOT_MEASURED))
         return f"Nothing counts as recoverable: all that jobs held was {' or '.join(w for k, w in ends if cost[k])}."
-    part = "Of what was measured, what" if cost["not_measured_usd"] else "What"
     if not node_sizes_known(report):
-        return f"{part} could have been asked smaller has no price."
+        return "Smaller requests would have won back nothing of what was measured."
+    part = "Of what was measured, what" if cost["not_measured_usd"] else "What"
     return f"{part} could have been asked smaller would have freed no part of a node."
 
 

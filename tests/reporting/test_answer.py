@@ -13,7 +13,7 @@ from pypdf import PdfReader
 from audit.reporting.cascade import cascade
 from audit.reporting.definition import definition
 from audit.reporting.dollars import dollars
-from audit.reporting.headline import WIDTH, finding, headline, spread
+from audit.reporting.headline import WIDTH, finding, headline, no_sampling, spread
 from audit.reporting.page import Page, render_page
 from audit.reporting.pages.answer import answer
 from audit.reporting.pdf import render_pdf
@@ -86,7 +86,7 @@ def test_the_figure_stands_with_its_error_its_range_and_what_was_queued_for(roun
 def test_a_short_window_has_no_month_and_no_sampling_error(short_report: Report) -> None:
     seen = words(short_report)
     assert "a month" not in seen.replace("not scaled to a month", "")
-    assert "$ in the window" in seen and "no basis under 7 days" in seen
+    assert "$ in the window" in seen and "under 7 days observed" in seen
 
 
 def test_where_nobody_knows_who_was_waiting_contended_is_not_measured(round_report: Report) -> None:
@@ -241,3 +241,17 @@ def test_any_single_figure_may_be_null(round_report: Report) -> None:
         holder[path[-1]] = None
         assert "None" not in str(answer(changed)["tiles"]).replace("figure=None", ""), path
         assert "None" not in words(changed), path
+
+
+def test_a_window_is_called_short_only_where_it_was_observed_for_so_long(round_report: Report) -> None:
+    round_report["recoverable"]["sampling"] = None
+    assert "7 days" not in no_sampling(round_report)  # 365 hours observed
+    round_report["window"]["observed_hours"] = 167.9
+    assert "7 days observed" in no_sampling(round_report) and "7 days observed" in words(round_report)
+
+
+def test_where_all_was_lost_the_page_does_not_speak_of_needs(round_report: Report) -> None:
+    round_report["recoverable"].update(high_usd=0.0, high_usd_per_month=0.0)
+    round_report["cost"].update(used_usd=0.0, kept_usd=0.0, not_measured_usd=0.0, lost_usd=800.0)
+    assert finding(round_report) == "Nothing counts as recoverable: all that jobs held was lost to failed attempts."
+    assert words(round_report).count(finding(round_report)) == 1

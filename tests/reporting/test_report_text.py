@@ -11,6 +11,7 @@ from audit.reporting.hostile import visible
 from audit.reporting.numerals import amount, axis_dollars, cents, dollars_prose, percent, rate, whole
 from audit.reporting.period import period
 from audit.reporting.tables import evidence
+from audit.reporting.wording import window_hours
 
 
 @pytest.mark.parametrize(
@@ -165,6 +166,16 @@ def test_the_terminal_summary_names_what_was_not_measured(
 def test_the_terminal_summary_marks_a_generated_sample(report: dict[str, Any]) -> None:
     assert text_summary(report).startswith("GENERATED SAMPLE, ")
     assert "GENERATED" not in text_summary(report | {"generated_sample": False})
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [(336.0, "336 hours"), (335.5, "335.5 hours"), (1.0, "1 hour"), (0.25, "15 minutes"), (1 / 60, "1 minute")],
+)
+def test_the_window_s_length_has_its_unit(report: dict[str, Any], hours: float, text: str) -> None:
+    report["window"]["hours"] = hours
+    assert window_hours(report) == text
+    assert f", {text}, " in text_summary(report)
 
 
 def test_evidence_totals_count_the_files_that_are_not_shown(report: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The page on how sure the figure is: prices, days and coverage, and nothing that was not measured as a number."""
 
 import dataclasses
+import re
 from io import BytesIO
 from typing import Any
 
@@ -158,6 +159,7 @@ def test_where_node_sizes_are_unknown_the_figure_scales_by_resource(report: Repo
     known(report)["cost"]["mode"] = "unbundled"
     report["recoverable"]["by_class"] = []
     report["recoverable_by_resource"] = [{"resource": "memory", "usd": 40.0}, {"resource": "gpus", "usd": 60.0}]
+    report["families"][0]["cores_need_p50"] = 2.0
 
     def price(name: str, low: float | None, usd: float, high: float | None) -> Report:
         rates = {"low_usd_per_hour": low, "usd_per_hour": usd, "high_usd_per_hour": high}
@@ -170,6 +172,24 @@ def test_where_node_sizes_are_unknown_the_figure_scales_by_resource(report: Repo
     assert [row.usd for row in sure(report)["prices"]][2:] == [(None, None, None)] * 2
     assert sure(report)["all_prices"].usd == (None, None, None)
     assert "no basis" in page_of(report).html
+
+
+def test_a_resource_whose_need_nobody_measured_wins_back_no_0(report: Report) -> None:
+    known(report)["cost"]["mode"] = "unbundled"
+    report["recoverable"].update(by_class=[], high_usd=40.0)
+    report["recoverable_by_resource"] = [{"resource": "memory", "usd": 40.0}]
+    for row in report["families"]:
+        row["cores_need_p50"] = None
+    rates = {"low_usd_per_hour": 1.0, "usd_per_hour": 2.0, "high_usd_per_hour": 4.0}
+    report["prices"] = [
+        {"resource": name, "nodes": None, "providers": 3, "source": "a book", **rates} for name in ("core", "mem_gib")
+    ]
+    cores, memory = sure(report)["prices"]
+    assert (cores.usd, cores.is_measured) == ((None, None, None), False)
+    # 40 dollars of memory at 1, 2 and 4 dollars an hour, twice for a month; cores add nothing to their sum
+    assert memory.usd == sure(report)["all_prices"].usd == (40, 80, 160)
+    row = re.search(r">Core</th>.*?</tr>", page_of(report).html, re.DOTALL)
+    assert row is not None and row[0].count(">not measured<") == 3
 
 
 def test_without_a_headline_no_figure_is_drawn(report: Report) -> None:
@@ -193,7 +213,7 @@ def test_nothing_measured_is_hatched_and_has_no_price_table(unmeasured_report: R
     assert (shown["moves"], shown["prices"]) == (None, [])
     assert {row.length for row in shown["covered"]} == {0.0}
     html = page_of(unmeasured_report).html
-    assert "url(#hatch)" in html and "0.0%" not in html
+    assert re.search(r'fill="url\(#hatch-', html) and "0.0%" not in html
     assert '<span class="unmeasured">not measured</span>' in html
 
 

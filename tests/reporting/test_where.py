@@ -17,6 +17,7 @@ from audit.reporting.definition import definition
 from audit.reporting.heat import week_map
 from audit.reporting.numerals import cents
 from audit.reporting.page import Page, render_page
+from audit.reporting.pages import PAGES
 from audit.reporting.pages.where import PARTITIONS, lede
 from audit.reporting.pdf import render_pdf
 from audit.reporting.stack import WIDTH, apart, stack
@@ -256,3 +257,40 @@ def test_any_single_figure_may_be_null(round_report: Report) -> None:
         assert ">None<" not in html, (part, key)
         if part == "by_partition" and key not in ("installed_usd", "idle_reserved_usd"):
             assert row_of(html, "b").count("not measured") == 1, key
+
+
+@pytest.mark.parametrize("mode", ["node", "unbundled"])
+def test_long_names_that_differ_at_their_ends_stay_apart(round_report: Report, mode: str) -> None:
+    round_report["cost"]["mode"] = mode
+    first = round_report["by_partition"][0]
+    names = ["partition_with_a_long_name_" + "x" * 41 + f"{n:04d}" for n in range(400)]
+    round_report["by_partition"] = [{**first, "partition": name} for name in names]
+    (text,) = pages_of(round_report, "letter")
+    for name in names[: PARTITIONS - 1]:
+        assert re.search(rf"partiti\S*…x+{name[-4:]}\s", text)
+
+
+@pytest.mark.parametrize(
+    ("used", "lost", "blind", "true", "false"),
+    [
+        (800, 0, 0, "no part of a node", "measured"),
+        (500, 0, 300, "Of what was measured", "Nothing"),
+        (0, 800, 0, "lost to failed attempts.", "not measured"),
+        (0, 500, 300, "lost to failed attempts or not measured.", "no part of a node"),
+    ],
+)
+def test_nothing_recoverable_is_not_nothing_held_beyond_need(
+    round_report: Report, *, used: float, lost: float, blind: float, true: str, false: str
+) -> None:
+    round_report["recoverable"].update(high_usd=0.0, high_usd_per_month=0.0)
+    round_report["cost"].update(used_usd=used, kept_usd=0.0, lost_usd=lost, not_measured_usd=blind)
+    last = re.split(r"(?<=down\.) ", lede(round_report))[1]
+    assert true in last and false not in last
+
+
+def test_without_a_failure_this_page_says_so_and_that_of_failures_is_left_out(round_report: Report) -> None:
+    assert PAGES["failures"](round_report) is not None
+    assert "No attempt failed" not in page(round_report).html
+    round_report["cost"]["lost_usd"], round_report["lost"] = 0.0, []
+    assert PAGES["failures"](round_report) is None
+    assert "No attempt failed" in page(round_report).html

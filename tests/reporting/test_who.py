@@ -240,6 +240,17 @@ def test_long_unbroken_names_and_large_numbers_fit(report: Report, paper: str) -
     assert len(pages_in(report, paper)) == 1
 
 
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_long_names_that_differ_at_their_ends_stay_apart(report: Report, paper: str) -> None:
+    names = ["name_with_a_long_middle_" + "x" * 44 + f"{n:04d}" for n in range(7)]
+    report["families"] = [family(name, 70.0 - n, account=name) for n, name in enumerate(names)]
+    report["accounts"] = report["families"]
+    report["users"] = [{**row, "user": row["account"]} for row in report["families"]]
+    (text,) = pages_in(report, paper)
+    for name in names:
+        assert len(re.findall(rf"n\w*…x*{name[-4:]}\b", text)) == 4  # family, its account, account, user
+
+
 def test_one_family_of_one_user(report: Report) -> None:
     report["families"] = report["accounts"] = report["users"] = [family(usd=40.0)]
     shown = who(report)

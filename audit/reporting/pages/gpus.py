@@ -58,7 +58,7 @@ def gpus(report: Report) -> dict[str, Any] | None:
     found = report["gpus"]
     if found is None:
         return None
-    rows = [_row([row], row["partition"] or "(none)") for row in found["never_touched"]]
+    rows = [_row([row], fitted(row["partition"] or "(none)", PARTITION_ROOM)) for row in found["never_touched"]]
     money = dollars(report, [row.usd for row in rows])
     total = _row(found["never_touched"], None)
     cards = sorted(found["vram"], key=lambda card: (-_hours(card), card["card"]))

@@ -155,7 +155,7 @@ def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars
     queued = None if head.contended_usd is None else (0.0, head.contended_usd)
     spans = (
         ("Lowest to highest price", at_prices, "no basis", False),
-        ("Sampling error, 5 to 95%", head.sampling, f"no basis: {no_days}", False),
+        ("Sampling error, 5 to 95%", head.sampling, no_days, False),
         ("Part that is contended", queued, "not measured", True),
     )
     most = max(head.usd, *(end for _, ends, *_ in spans for end in ends or ()))

@@ -22,7 +22,10 @@ _UNKNOWN = "What jobs used was not measured, so whether they ask for too much is
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """One family, its names cut to their column. `usd` is recoverable, or held where nothing is; `of_held` what part of its held dollars that is."""
+    """One family, its names cut to their column.
+
+    `usd` is recoverable, or held where nothing is; `of_held` what part of its held dollars that is.
+    """
 
     family: str
     account: str
