@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "html", "json", "csv")
 _SAID = """
-    window.from window.to hours.held slice.partitions policy.whole_node_partitions prices.usd_per_node_hour prices.owned
+    window.from window.to hours.held cost.mode
+    slice.partitions policy.whole_node_partitions prices.usd_per_node_hour prices.owned
 """.split()  # reasons that a person should read at once
 
 

@@ -106,8 +106,10 @@ def _unknown(
     )
     found = []
     for key, names, known in stated:
-        folded = {name.lower() for name in known}
-        if known and (strange := sorted(name for name in names if name.lower() not in folded)):
+        # Slurm tells partitions apart by case; prices are looked up without regard to it.
+        fold = str.lower if key.startswith("prices") else str
+        spelt = {fold(name) for name in known}
+        if known and (strange := sorted(name for name in names if fold(name) not in spelt)):
             found.append((key, strange, known))
     return tuple(found)
 

@@ -1,9 +1,10 @@
 -- usage: an attempt's measured use, each measure with its source, or NULL with its reason. is_censored: ended by
 -- OOM (of the attempt, or of a step it went on without) or a limit, or still running: a bound on need, never an
--- observation of it. asks_too_little: its peak lies above what it held. walltime_s: elapsed time of
+-- observation of it. asks_too_little: its peak lies more than a
+-- thousandth above what it held (an upper bound of a peak does not tell). walltime_s: elapsed time of
 -- attempts that completed inside the window; of all others it is censored, NULL.
 SELECT j.cluster, j.job_id_raw, j.submit, j.elapsed_s, h.held_cores, h.held_mem_bytes, h.held_gpus,
-    coalesce(m.mem_used_bytes > h.held_mem_bytes, false) OR coalesce(c.cores_max > h.held_cores, false) AS asks_too_little,
+    coalesce(m.mem_used_bytes > h.held_mem_bytes * 1.001 AND m.mem_source <> 'rss_bound', false) OR coalesce(c.cores_max > h.held_cores, false) AS asks_too_little,
     m.mem_used_bytes, m.mem_source, m.mem_reason, m.max_task_bytes, m.is_cache_inflated, m.watched_share,
     c.cores_used, c.core_source, c.core_reason, c.cores_max, c.cpu_is_bound,
     g.gpus_used, g.gpu_source, CASE WHEN h.held_gpus > 0 THEN g.gpu_reason END AS gpu_reason, g.gpu_util,

@@ -13,6 +13,8 @@ from audit.units import card_share
 _MAKERS = {"nvidia", "amd", "tesla", "geforce", "instinct", "quadro"}
 _MIG = re.compile(r"[-_.]?\d+g\.\d+gb.*$")
 _SEVENTHS = re.compile(r"(\d+)g\.\d+gb")
+_ON_A_CARD = {1: 7, 2: 3, 3: 2, 4: 1, 7: 1}  # instances of one profile, and what each takes of the memory
+_MEMORY_EIGHTHS = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^=,]+))?=(\d+(?:\.\d+)?)")
 GIB = 2**30
 _ALIASES = {"h100nvl": 94.0, "v100s": 32.0}  # forms whose name, not a number, tells the card's memory in GiB
@@ -53,18 +55,26 @@ def gpu_counts(gres: str) -> dict[str, float]:
 
 
 def physical_cards(gres: str) -> dict[str, float]:
-    """The cards of a node by GRES type, MIG profiles left off: instances sit on as few cards as their sevenths fill."""
+    """The cards of a node by GRES type, MIG profiles left off: instances sit on as few cards as they fit on."""
     whole: dict[str, float] = {}
-    sevenths: dict[str, float] = {}
+    instances: dict[str, dict[int, int]] = {}
     for card, number in _GPUS.findall(gres):
         if profile := _SEVENTHS.search(card):
-            name = without_mig(card)
-            sevenths[name] = sevenths.get(name, 0.0) + float(number) * int(profile[1])
+            of_card = instances.setdefault(without_mig(card), {})
+            of_card[int(profile[1])] = of_card.get(int(profile[1]), 0) + int(float(number))
         else:
             whole[card] = whole.get(card, 0.0) + float(number)
-    for name, parts in sevenths.items():
-        whole[name] = whole.get(name, 0.0) + math.ceil(parts / 7 - 1e-9)
+    for name, by_profile in instances.items():
+        whole[name] = whole.get(name, 0.0) + _cards_under(by_profile)
     return whole
+
+
+def _cards_under(instances: Mapping[int, int]) -> int:
+    """How many cards so many MIG instances need at least, by their sevenths of a card's processors."""
+    sevenths = sum(g * number for g, number in instances.items())
+    eighths = sum(_MEMORY_EIGHTHS.get(g, g) * number for g, number in instances.items())
+    alone = max(math.ceil(number / _ON_A_CARD.get(g, 1)) for g, number in instances.items())
+    return max(math.ceil(sevenths / 7), math.ceil(eighths / 8), alone)
 
 
 def card_label(gres: str, prices: Prices, book: PriceBook) -> str | None:

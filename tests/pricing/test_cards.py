@@ -5,7 +5,7 @@ import pytest
 from audit.errors import NoReportError, UsageError
 from audit.price_settings import Prices
 from audit.pricing import card_label, card_memory_bytes, list_book
-from audit.pricing.cards import card_of
+from audit.pricing.cards import card_of, physical_cards
 
 GIB = 2**30
 
@@ -80,3 +80,19 @@ def test_the_one_card_of_a_gres_text_has_a_label_and_a_memory(gres, label, mem_g
 def test_a_card_chosen_in_audit_toml_is_the_one():
     chosen = Prices(accelerators={"v100": "V100-32GB"})
     assert card_memory_bytes("gpu:v100=2", chosen, list_book()) == 32 * GIB
+
+
+@pytest.mark.parametrize(
+    ("gres", "cards"),
+    [
+        ("gpu:a100=4", 4),
+        ("gpu:a100_3g.40gb=16", 8),  # two a card
+        ("gpu:a100_2g.20gb=24", 8),  # three a card: a seventh is left
+        ("gpu:a100_4g.40gb=4", 4),  # one a card
+        ("gpu:a100_4g.40gb=1,gpu:a100_3g.40gb=1", 1),
+        ("gpu:a100_1g.10gb=56", 8),
+        ("gpu:a100=2,gpu:a100_1g.10gb=7", 3),
+    ],
+)
+def test_mig_instances_sit_on_as_few_cards_as_they_fit_on(gres, cards):
+    assert physical_cards(gres) == {"a100": cards}
