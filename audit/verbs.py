@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from audit.workspace import Workspace
 
 FORMATS = ("pdf", "html", "json", "csv")
+_ENDINGS = {".pdf", ".html", ".json", ".csv"}
 _SAID = """
     window.from window.to hours.held cost.mode
     slice.partitions policy.whole_node_partitions prices.usd_per_node_hour prices.owned
@@ -148,6 +149,9 @@ def _reported(
         print(text_summary(report))
         for path in paths:
             print(path)
+    earlier = sorted(p.name for p in workspace.out.glob("*.*") if p.suffix in _ENDINGS and p not in paths)
+    if earlier:
+        say(f"audit: of an earlier report, and left as they are: {', '.join(earlier)}")
     for key in _SAID:
         if key in report["reasons"]:
             say(f"audit: {report['reasons'][key]}")

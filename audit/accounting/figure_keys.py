@@ -78,10 +78,10 @@ def find(report: Row, asked: str, shown: Row) -> Found:
                 if (name := key[len(before) : len(key) - len(after)]) in names:
                     row = _rows(report, figure.members)[names.index(name)]
                     return Found(key, figure, row[after[1:]], row)
-    if any(word in asked for word in ("ACCOUNT", "FAMILY", "USER")):
+    if any(word in asked for word in ("ACCOUNT", "FAMILY", "USER", "WEEKDAY")):
         raise UsageError(
             f"{asked} is a pattern",
-            remedy="write the account, family or user as the report shows it, e.g. users.u-3fk9qa",
+            remedy="write names as the report shows them, e.g. users.u-3fk9qa.usd; a weekday is 1 to 7",
         )
     near = get_close_matches(asked, _known(shown, asked), n=3, cutoff=0.6)
     hint = f"near it: {', '.join(near)}; " if near else ""

@@ -178,6 +178,8 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
         mine = [r for r in every if r["resource"] == name]
         known = [r for r in mine if r["source"] is not None]
         measured_hours = sum(r["held_hours"] for r in known)
+        # Of GPUs accounting tells only those that were active: that says nothing of how many were not.
+        telling = [r for r in known if name != "gpus" or r["source"] != "accounting"]
         found[name] = {
             "resource": name,
             "attempts": sum(r["attempts"] for r in known),
@@ -185,8 +187,8 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> dict[str, Row]:
             "held_hours_share": ratio(measured_hours, sum(r["held_hours"] for r in mine)),
             "sources": {r["source"]: r["attempts"] for r in known},
             "not_measured": {r["reason"] or "not recorded": r["attempts"] for r in mine if r["source"] is None},
-            "measured_hours": measured_hours,
-            "used_hours": sum(r["used_hours"] or 0.0 for r in known),
+            "measured_hours": sum(r["held_hours"] for r in telling),
+            "used_hours": sum(r["used_hours"] or 0.0 for r in telling),
         }
     return found
 

@@ -132,6 +132,9 @@ def _unmeasured(report: dict[str, Any]) -> dict[str, str]:
         elif not measured["attempts"]:
             why = max(measured["not_measured"].items(), key=lambda item: item[1])[0]
             reasons[f"efficiency.{short[measured['resource']]}"] = f"measured for no attempt: {why}"
+        elif report["efficiency"][short[measured["resource"]]] is None:
+            seen = "accounting tells only of GPUs that were active, so not of those that were never touched"
+            reasons |= {"efficiency.gpu": seen, "gpus.never_touched_gpu_hours": seen}
     if report["coverage"]["reason"]:
         reasons["coverage.headline_allowed"] = report["coverage"]["reason"]
     return reasons

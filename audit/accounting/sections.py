@@ -64,13 +64,13 @@ def gpus(connection: duckdb.DuckDBPyConnection) -> Row | None:
             card["gpu_hours"][row["bin"]] += row["gpu_hours"]
     alone = {r["kind"]: r["gpu_hours"] for r in bins if r["kind"] != "activity"}
     active = {r["bin"]: r["gpu_hours"] for r in bins if r["kind"] == "activity"}
-    measured = bool(active) or bool(alone.get("never touched")) or "activity unknown" in alone
+    never_touched = rows(connection, "gpu_never_touched")
     return {
-        "never_touched_gpu_hours": alone.get("never touched", 0.0) if measured else None,
+        "never_touched_gpu_hours": alone.get("never touched", 0.0) if never_touched else None,
         "activity_gpu_hours": [active.get(tenth, 0.0) for tenth in range(10)] if active else None,
         "activity_unknown_gpu_hours": alone.get("activity unknown", 0.0),
         "not_measured_gpu_hours": alone.get("not measured", 0.0),
-        "never_touched": rows(connection, "gpu_never_touched"),
+        "never_touched": never_touched,
         "vram": list(vram.values()),
     }
 

@@ -39,9 +39,10 @@ def card_of(gres_type: str, book: PriceBook, chosen: Mapping[str, str]) -> Card 
         return near[0] if near else None
     names = sorted({c.accelerator for c in fitting})
     if len(names) > 1:
+        lines = [f"{quote(plain)} = {quote(c.label)} ({c.mem_gib:g} GB)" for c in fitting]
         raise NoReportError(
             f"GRES type {quote(plain)} fits {' and '.join(names)} in the price book",
-            remedy=f"under [prices.accelerators] in audit.toml write {quote(plain)} = {quote(names[-1])}",
+            remedy="under [prices.accelerators] in audit.toml write " + " or ".join(lines),
         )
     return max(fitting, key=lambda c: c.instances)
 

@@ -105,7 +105,7 @@ def test_no_evidence_is_no_report():
     "gres, message",
     [
         ("gpu:abacus=4", r'node class "4xabacus" has no price'),
-        ("gpu:a100=4", r'\[prices.accelerators\] in audit.toml write "a100" = "A100-80GB"'),
+        ("gpu:a100=4", r'\[prices.accelerators\] in audit.toml write "a100" = "A100"'),
     ],
 )
 def test_a_node_class_that_nobody_priced_is_no_report(gres, message):
