@@ -70,10 +70,23 @@ def open_store(workspace: Workspace, *, write: bool = False) -> Iterator[Store]:
         connection.close()
 
 
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 @contextmanager
 def _scratch(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Iterator[None]:
     """Attaches the scratch database; in memory where the folder cannot be written."""
     path = workspace.root / f"{workspace.database.name}.scratch-{os.getpid()}"
+    for stray in workspace.root.glob(f"{workspace.database.name}.scratch-*"):
+        if not _is_running(stray.name.rpartition("-")[2].partition(".")[0]):
+            stray.unlink(missing_ok=True)  # of a command that was killed
     try:
         connection.execute(f"ATTACH {_quoted(path)} AS {SCRATCH}")
     except duckdb.Error:

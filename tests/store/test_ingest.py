@@ -131,6 +131,21 @@ def test_standard_input_and_folders(tmp_path: Path) -> None:
     assert len(rows(space, "job")) == 201
 
 
+def test_a_killed_command_leaves_no_scratch_database_for_long(tmp_path: Path) -> None:
+    space = workspace(tmp_path)
+    take(space, dump(job("1")))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = [tmp_path / f"audit.duckdb.scratch-{ended.pid}{ending}" for ending in ("", ".wal")]
+    for path in left:
+        path.touch()
+    with open_store(space) as store:
+        store.connection.execute("CREATE TABLE scratch.t AS SELECT 1")
+        assert not any(path.exists() for path in left)
+        assert list(tmp_path.glob("audit.duckdb.scratch-*"))
+    assert not list(tmp_path.glob("audit.duckdb.scratch-*"))
+
+
 def test_another_run_on_the_same_folder_is_one_line(tmp_path: Path) -> None:
     space = workspace(tmp_path / "a")
     take(space, MANY)
