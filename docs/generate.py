@@ -51,9 +51,21 @@ READING_ORDER: Mapping[str, tuple[str, ...]] = {
         "node_hours",
         "hourly",
     ),
-    "Where node sizes are unknown": ("unbundled_cost", "unbundled_partition_hour", "unbundled_request_rate"),
+    "Where node sizes are unknown": (
+        "unbundled_cost",
+        "given_up",
+        "unbundled_partition_hour",
+        "unbundled_request_rate",
+    ),
     "What each attempt cost": ("attempt_cost", "attempt"),
-    "What somebody was queueing for": ("node_partition_hour", "node_request_rate", "waiting_hour", "contended"),
+    "What somebody was queueing for": (
+        "node_partition_hour",
+        "node_request_rate",
+        "queued",
+        "per_hour",
+        "waiting_hour",
+        "contended",
+    ),
 }
 
 

@@ -25,7 +25,7 @@ BY_NODE = (
     "node_partition_hour",
     "node_request_rate",
 )
-UNBUNDLED = ("unbundled_cost", "unbundled_partition_hour", "unbundled_request_rate")
+UNBUNDLED = ("unbundled_cost", "given_up", "unbundled_partition_hour", "unbundled_request_rate")
 _EITHER = {"charge": "cost", "partition_hour": "partition_hour", "request_rate": "request_rate"}
 
 Priced = TypeVar("Priced")

@@ -10,12 +10,13 @@ from audit.store import SCRATCH
 
 AS_VIEW = frozenset(
     """
-    even_split allocation gpu_touched gpu_activity outcome hindsight attempt_cost binding contended
+    even_split allocation gpu_touched gpu_activity outcome hindsight attempt_cost binding contended given_up
     node_request_rate unbundled_request_rate
     """.split()
 )
 
-AS_FUNCTION = {"family": "job_name", "total": "x"}  # with its argument
+AS_FUNCTION = {"family": "job_name", "total": "x", "per_hour": "spans"}  # with its argument
+_OF_ROWS = frozenset({"per_hour"})  # those that answer rows, not a value
 
 
 def build(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
@@ -26,7 +27,8 @@ def build(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     connection.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {SCRATCH}")
     for name in names:
         if name in AS_FUNCTION:
-            connection.execute(f"CREATE OR REPLACE TEMP MACRO {name}({AS_FUNCTION[name]}) AS\n{sql(name)}")
+            kind = "TABLE" if name in _OF_ROWS else ""
+            connection.execute(f"CREATE OR REPLACE TEMP MACRO {name}({AS_FUNCTION[name]}) AS {kind}\n{sql(name)}")
         elif name in AS_VIEW:
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS\n{sql(name)}")
         else:

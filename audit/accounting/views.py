@@ -15,7 +15,17 @@ from audit.accounting.relations import build, query, sql, table
 from audit.errors import NoReportError
 from audit.workspace import Workspace
 
-_HOLDING = ("total", "data_gap", "observed", "node_span", "gpu_split", "even_split", "allocation", "held_allocation")
+_HOLDING = (
+    "total",
+    "per_hour",
+    "data_gap",
+    "observed",
+    "node_span",
+    "gpu_split",
+    "even_split",
+    "allocation",
+    "held_allocation",
+)
 _USE = (
     "span_held",
     "step_memory",
@@ -31,7 +41,7 @@ _USE = (
     "outcome",
 )
 _ADVICE = ("hindsight", "recommended_shape")
-_LAST = ("attempt_cost", "attempt", "waiting_hour", "contended")
+_LAST = ("attempt_cost", "attempt", "queued", "waiting_hour", "contended")
 
 
 def definitions() -> dict[str, str]:

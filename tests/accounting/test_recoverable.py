@@ -340,6 +340,16 @@ def test_contended_is_what_somebody_was_queueing_for():
     assert report["recoverable"]["contended_usd"] == pytest.approx(6 + 19.20)
 
 
+def test_without_node_sizes_what_waits_is_priced_by_the_same_rates():
+    # 6 GiB at 0.01 come back in the hour: 0.06. One core at 0.05 waits for half of it: 0.025 of that is contended.
+    cluster = Cluster(window=(0, 1), prices=Prices(unbundled={"core_hour_usd": 0.05, "mem_gib_hour_usd": 0.01}))
+    cluster.job("A", 0, 1, cores=2, mem_gib=10)
+    used(cluster, "A", 3.2)
+    cluster.add("job", job_id_raw="B", submit=at(0), eligible=at(0.5), partition="main", req_cores=1, state="PENDING")
+    assert cluster.report()["recoverable"]["high_usd"] == pytest.approx(0.06)
+    assert cluster.report()["recoverable"]["contended_usd"] == pytest.approx(0.025)
+
+
 def test_a_request_for_gpus_costs_its_part_of_the_nodes_that_have_some():
     # 8 of 10 dollars come back on the CPU node; one of 8 GPUs of the 24-dollar node waits: 3 of them are contended.
     cluster = lab()
