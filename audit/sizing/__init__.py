@@ -1,0 +1,1 @@
+"""What each job should have asked for: quantile models per cluster, learnt and scored in strict time order."""

@@ -1,0 +1,44 @@
+"""The policy: what is made of forecasts. Typed settings, and the steps from a forecast to what is advised, each small.
+
+A step takes amounts (NaN: the request is kept) and answers amounts; `audit estimate --explain` names those that changed
+anything.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from audit.sizing.attempts import Flags, Floats, Target
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Settings a reader may question."""
+
+    level: float = 0.99  # the quantile that is advised
+    least_like: int = 3  # finished attempts of the same user and name without which the request is kept
+    kill_budget: float = 0.01  # share of attempts that may need more than advised; experts beyond it are not chosen
+    clock: int = 500  # finished attempts between two choices of an expert
+    trailing: int = 4000  # finished attempts that a choice looks back on
+    better: float = 0.03  # share of the cost that a challenger must save to replace the champion
+
+
+POLICY = Policy()
+
+
+def abstains(like: Floats, forecast: Floats, policy: Policy = POLICY) -> Flags:
+    """Where too little is known to advise: few attempts like it, or no calibrated forecast (NaN)."""
+    found: Flags = (like < policy.least_like - 1e-9) | ~np.isfinite(forecast)
+    return found
+
+
+def whole(target: Target, amount: Floats) -> Floats:
+    """Whole numbers where the target comes in them: up, but for what is next to nothing above one."""
+    if not target.whole:
+        return amount
+    return np.where(amount <= target.floor, 0.0, np.ceil(amount - 0.05))
+
+
+def at_most_asked(amount: Floats, asked: Floats) -> Floats:
+    """No advice lies above the request: that is the user's to raise (and is warned of)."""
+    return np.where(np.isfinite(asked) & np.isfinite(amount), np.minimum(amount, asked), amount)

@@ -1,0 +1,85 @@
+"""The back-test: every attempt forecast as it would have been when it was decided on, by every expert and every rival."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from audit.sizing.attempts import LEVELS, Flags, Floats, Ints, Problem
+from audit.sizing.calibration import Calibrated, calibrate
+from audit.sizing.features import Seen, anchor, features, see
+from audit.sizing.heuristics import BASELINES, EXPERTS
+from audit.sizing.known import Known
+from audit.sizing.learned import LEARNED
+from audit.sizing.policy import POLICY, Policy, abstains
+from audit.sizing.selection import choose
+
+Watch = Callable[[str], None]
+LEAST_FINISHED = 200  # measured attempts below which no model is fitted
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A back-test of one problem. Forecasts are logarithms, (rows, levels); NaN where there was none."""
+
+    problem: Problem
+    known: Known
+    seen: Seen
+    experts: dict[str, Calibrated]
+    chosen: Ints  # by row, the index of the expert listened to
+    issued: Floats  # what it said, with its margin
+    abstained: Flags
+    as_issued: dict[str, Floats]  # the rivals as they are used elsewhere, (rows,)
+    rivals: dict[str, Calibrated]  # the same with margins of their own
+
+
+def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: None) -> Replay:
+    """Plays a problem through in time order."""
+    known = Known(problem)
+    watch("what was known when")
+    seen = see(problem, known)
+    bases = {**learned(problem, known, seen, watch), **{name: _wide(rule(seen)) for name, rule in EXPERTS.items()}}
+    if "forest" in bases:
+        bases = {"blend": (bases["forest"] + bases["boosted"]) / 2, **bases}
+
+    def margins(base: Floats) -> Calibrated:
+        return calibrate(
+            base, problem.log_need, levels=np.array(LEVELS), user=problem.attempts.user, pending=seen.pending,
+            by_end=known.by_end, count=known.count,
+        )  # fmt: skip
+
+    experts: dict[str, Calibrated] = {}
+    for name, base in bases.items():
+        watch(f"margins of {name}")
+        experts[name] = margins(base)
+    as_issued = {name: rule(seen) for name, rule in BASELINES.items()}
+    rivals = {}
+    for name, base in as_issued.items():
+        watch(f"margins of {name}")
+        rivals[name] = experts[name] if name in experts else margins(_wide(base))
+    watch("choosing experts")
+    forecasts = {name: expert.issued for name, expert in experts.items()}
+    chosen = choose(problem, known, forecasts, policy)
+    issued = np.stack(list(forecasts.values()))[chosen, np.arange(len(problem))]
+    return Replay(
+        problem, known, seen, experts, chosen, issued, abstains(seen.count("key"), issued[:, 0], policy), as_issued, rivals
+    )
+
+
+def learned(problem: Problem, known: Known, seen: Seen, watch: Watch) -> dict[str, Floats]:
+    """What each learned expert says of each row, refitted as attempts end; empty where too few ended."""
+    if len(known.by_end) < LEAST_FINISHED:
+        return {}
+    x, base = features(seen), anchor(seen)
+    found = {name: np.full((len(problem), len(LEVELS)), np.nan) for name in LEARNED}
+    over = problem.log_need - base
+    for fit in known.fits():
+        for name, kind in LEARNED.items():
+            watch(f"{name}: {fit.serves.start:,} of {len(problem):,} attempts")
+            model = kind.fit(x[fit.learns], over[fit.learns])
+            found[name][fit.serves] = model.quantiles(x[fit.serves]) + base[fit.serves, None]
+    return found
+
+
+def _wide(base: Floats) -> Floats:
+    return base[:, None] if base.ndim == 1 else base
