@@ -77,6 +77,7 @@ class Problem:
     is_bound: Flags
     asked: Floats
     decided_s: Floats
+    rows: Ints  # where each stood in what the problem was made of
 
     def __len__(self) -> int:
         return len(self.need)
@@ -103,7 +104,7 @@ def problem(
     """Attempts in the order in which they are foreseen: by submission, or, for pending jobs, `at_start`."""
     decided = attempts.start_s if at_start else attempts.submit_s
     order = np.lexsort((attempts.submit_s, decided))
-    return Problem(target, attempts.take(order), need[order], is_bound[order], asked[order], decided[order])
+    return Problem(target, attempts.take(order), need[order], is_bound[order], asked[order], decided[order], order)
 
 
 def codes(*columns: NDArray[np.generic] | Sequence[str]) -> Ints:

@@ -20,7 +20,7 @@ class CalibrationSettings:
 
     window: int = 3000  # scores that a margin is read from
     least: int = 50  # scores without which there is no forecast
-    debt_gain: float = 8.0
+    debt_gain: float = 12.0
     user_gain: float = 4.0
     debt_prior: float = 200.0  # attempts without a fault that every debt starts from
     user_prior: float = 100.0
@@ -51,6 +51,7 @@ class Calibrator:
 
     levels: Floats
     users: int
+    whole: bool = False  # needs equal to the forecast are common: they count for the level or against it, as is due
     recent: list[list[float]] = field(default_factory=list)  # by arrival, each one score a column
     oldest: int = 0
     ordered: list[list[float]] = field(default_factory=list)  # by size, one list a column
@@ -96,18 +97,21 @@ class Calibrator:
         if count < s.least:
             return None
         allowed = 1 - self.levels
-        owed = s.debt_gain * _owed(self.debt) / (self.weight + s.debt_prior)
-        owed = owed + s.user_gain * _owed(self.user_debt[user]) / (self.user_weight[user] + s.user_prior)
-        share = (allowed - owed) / (1 + min(pending / s.pending, s.pending_most))
+        owed = s.debt_gain * self._owed(self.debt) / (self.weight + s.debt_prior)
+        owed = owed + s.user_gain * self._owed(self.user_debt[user]) / (self.user_weight[user] + s.user_prior)
+        # the middle of what may be needed stays where it is, however thin the evidence
+        caution = min(pending / s.pending, s.pending_most) * (2 * self.levels - 1)
+        share = (allowed - owed) / (1 + caution)
         share = np.minimum(np.maximum(share, allowed * s.cautious), np.minimum(allowed * s.bold, 0.9))
         place = np.minimum(count, np.ceil((1 - share) * (count + 1)).astype(int)) - 1
         shared = len(self.ordered) == 1
         return np.array([self.ordered[0 if shared else i][p] for i, p in enumerate(place.tolist())])
 
-
-def _owed(debt: Floats) -> Floats:
-    """How far misses lie from what a level allows; nothing where needs equal to the forecast make the difference."""
-    return np.where(debt[0] > 0, debt[0], np.where(debt[1] < 0, debt[1], 0.0))
+    def _owed(self, debt: Floats) -> Floats:
+        """How far misses lie from what a level allows."""
+        if not self.whole:
+            return debt[0]
+        return np.where(debt[0] > 0, debt[0], np.where(debt[1] < 0, debt[1], 0.0))
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class Calibrated:
 
 
 def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pending: Floats, by_end: Ints, count: Ints,
-              users: int = 0) -> Calibrated:  # fmt: skip
+              users: int = 0, whole: bool = False) -> Calibrated:  # fmt: skip
     """Forecasts with their margins, in the order of decisions: each sees the outcomes of `by_end[:count]` alone.
 
     `base` is (n, 1) or (n, levels), NaN where the expert had none.
@@ -128,7 +132,7 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
     scores = ((log_need[:, None] - base) / unit[:, None]).tolist()
     known = np.isfinite(base[:, 0]).tolist()
     issued = np.full((len(base), len(levels)), np.nan)
-    calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1)
+    calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, whole)
     order, counts, who, queued = by_end.tolist(), count.tolist(), user.tolist(), pending.tolist()
     done = 0
     for row, here in enumerate([*counts, len(order)]):

@@ -17,10 +17,12 @@ class Policy:
 
     level: float = 0.99  # the quantile that is advised
     least_like: int = 3  # finished attempts of the same user and name without which the request is kept
-    kill_budget: float = 0.01  # share of attempts that may need more than advised; experts beyond it are not chosen
-    clock: int = 500  # finished attempts between two choices of an expert
-    trailing: int = 4000  # finished attempts that a choice looks back on
-    better: float = 0.03  # share of the cost that a challenger must save to replace the champion
+    kill_budget: float = 2.0  # times the misses its level allows; experts beyond it are not chosen
+    judged_at: tuple[float, ...] = (0.98, 0.99)  # levels at which experts are compared
+    clock: float = 1.5  # the expert is chosen again each time so many times as many attempts have ended
+    clock_from: int = 1000
+    retry: float = 2.0  # times what attempts like it were killed at, as long as none has got through since
+    better: float = 0.1  # share of the cost that a challenger must save to replace the champion
 
 
 POLICY = Policy()
@@ -37,6 +39,15 @@ def whole(target: Target, amount: Floats) -> Floats:
     if not target.whole:
         return amount
     return np.where(amount <= target.floor, 0.0, np.ceil(amount - 0.05))
+
+
+def at_least_known(amount: Floats, killed_at: Floats, unproven: Flags, policy: Policy = POLICY) -> Floats:
+    """No advice lies below what this very job is known to need: the most that its attempts were killed at (NaN: none).
+
+    `unproven`, that none has got through since: the bound then says little of how much more it takes, so it is doubled.
+    """
+    least = killed_at * np.where(unproven, policy.retry, 1.0)
+    return np.where(np.isfinite(least) & np.isfinite(amount), np.maximum(amount, least), amount)
 
 
 def at_most_asked(amount: Floats, asked: Floats) -> Floats:

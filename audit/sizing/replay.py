@@ -15,6 +15,7 @@ from audit.sizing.policy import POLICY, Policy, abstains
 from audit.sizing.selection import choose
 
 Watch = Callable[[str], None]
+BLENDED = ("forest", "boosted", "empirical", "request_max")
 LEAST_FINISHED = 200  # measured attempts below which no model is fitted
 
 
@@ -40,12 +41,12 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
     seen = see(problem, known)
     bases = {**learned(problem, known, seen, watch), **{name: _wide(rule(seen)) for name, rule in EXPERTS.items()}}
     if "forest" in bases:
-        bases = {"blend": (bases["forest"] + bases["boosted"]) / 2, **bases}
+        bases = {"blend": blend(bases), **bases}
 
     def margins(base: Floats) -> Calibrated:
         return calibrate(
-            base, problem.log_need, levels=np.array(LEVELS), user=problem.attempts.user, pending=seen.pending,
-            by_end=known.by_end, count=known.count,
+            base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user, pending=seen.pending,
+            by_end=known.by_end, count=known.count, whole=problem.target.whole,
         )  # fmt: skip
 
     experts: dict[str, Calibrated] = {}
@@ -62,8 +63,21 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
     chosen = choose(problem, known, forecasts, policy)
     issued = np.stack(list(forecasts.values()))[chosen, np.arange(len(problem))]
     return Replay(
-        problem, known, seen, experts, chosen, issued, abstains(seen.count("key"), issued[:, 0], policy), as_issued, rivals
+        problem,
+        known,
+        seen,
+        experts,
+        chosen,
+        issued,
+        abstains(seen.count("key"), issued[:, 0], policy),
+        as_issued,
+        rivals,
     )
+
+
+def blend(bases: dict[str, Floats]) -> Floats:
+    """The mean of what two learned models and two rules say: their faults differ, so some of them cancel."""
+    return np.mean([np.broadcast_to(bases[name], (len(bases[name]), len(LEVELS))) for name in BLENDED], axis=0)
 
 
 def learned(problem: Problem, known: Known, seen: Seen, watch: Watch) -> dict[str, Floats]:

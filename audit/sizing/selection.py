@@ -5,7 +5,7 @@ Never job by job: the best of several forecasts of one job is the one that errs 
 
 import numpy as np
 
-from audit.sizing.attempts import LEVELS, Floats, Ints, Problem
+from audit.sizing.attempts import LEVELS, Flags, Floats, Ints, Problem
 from audit.sizing.known import Known, refuse_leaks
 from audit.sizing.policy import POLICY, Policy
 from audit.sizing.waste import killed, waste
@@ -16,21 +16,19 @@ FIRST = ("blend", "forest", "empirical")  # in this order, until there is someth
 def choose(problem: Problem, known: Known, issued: dict[str, Floats], policy: Policy = POLICY) -> Ints:
     """For each row the index (in `issued`) of the expert that was best on what had ended by then."""
     names = list(issued)
-    column = LEVELS.index(policy.level)
     start = next((names.index(name) for name in FIRST if name in names), 0)
     ended = known.by_end
-    cost, kills, scored = [], [], []
-    for forecast in issued.values():
-        advised = np.minimum(forecast[ended, column], np.nan_to_num(problem.log_asked[ended], nan=np.inf))
-        has = np.isfinite(forecast[ended, column])
-        need = problem.log_need[ended]
-        cost.append(_sums(np.where(has, waste(problem.target, need, advised, problem.attempts.run_s[ended]), 0.0)))
-        kills.append(_sums(has & killed(need, advised)))
-        scored.append(_sums(has))
-    ticks = np.arange(policy.clock, len(ended) + 1, policy.clock)
-    before = np.maximum(0, ticks - policy.trailing)
-    spent, dead, count = (np.stack([s[ticks] - s[before] for s in sums], axis=1) for sums in (cost, kills, scored))
-    champions = _champions(spent, dead / np.maximum(count, 1), count, start, policy)
+    need, asked, run = problem.log_need[ended], problem.log_asked[ended], problem.attempts.run_s[ended]
+    ticks = _ticks(len(ended), policy)
+    cost, dead = [], []  # a cell for each level and half of the evidence
+    for level in policy.judged_at:
+        advised = np.stack([np.fmin(forecast[ended, LEVELS.index(level)], asked) for forecast in issued.values()])
+        has = np.isfinite(advised).all(axis=0)
+        each = np.where(has, waste(problem.target, need, advised, run), 0.0)
+        cost += [_between(each, 0 * ticks, ticks // 2), _between(each, ticks // 2, ticks)]
+        misses = _between(has & killed(np.fmin(need, asked), advised), 0 * ticks, ticks)
+        dead.append(misses / (1 - level) / np.maximum(1, _between(has[None], 0 * ticks, ticks)))
+    champions = _champions(np.stack(cost), np.stack(dead).mean(axis=0), start, policy)
     begins = known.end_s[ticks - 1]
     at = np.searchsorted(begins, problem.decided_s, side="right")
     chosen: Ints = np.concatenate([[start], champions])[at]
@@ -38,21 +36,30 @@ def choose(problem: Problem, known: Known, issued: dict[str, Floats], policy: Po
     return chosen
 
 
-def _champions(spent: Floats, kill_share: Floats, count: Floats, start: int, policy: Policy) -> Ints:
-    """The champion after each tick: it stays unless another within the budget saves enough, or it leaves the budget."""
+def _ticks(ended: int, policy: Policy) -> Ints:
+    """After how many ended attempts there is a choice; each looks back on all of them."""
+    most = max(0, int(np.log(max(1.0, ended / policy.clock_from)) / np.log(policy.clock)) + 1) if ended else 0
+    ticks = (policy.clock_from * policy.clock ** np.arange(most)).astype(np.int64)
+    return ticks[ticks <= ended]
+
+
+def _between(values: Floats | Flags, first: Ints, last: Ints) -> Floats:
+    """Sums of the values of each expert between two moments of every tick: (ticks, experts)."""
+    sums = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=float)], axis=1)
+    between: Floats = (sums[:, last] - sums[:, first]).T
+    return between
+
+
+def _champions(cost: Floats, kills: Floats, start: int, policy: Policy) -> Ints:
+    """The champion after each tick.
+
+    It stays unless another one within the kill budget saves enough at every level in both halves of the evidence.
+    """
     champion, found = start, []
-    most = count.max(axis=1, initial=0)
-    for tick in range(len(spent)):
-        fit = (count[tick] >= 0.8 * most[tick]) & (most[tick] > 0)
-        within = fit & (kill_share[tick] <= 1.5 * policy.kill_budget)
-        pool = within if within.any() else fit & (kill_share[tick] <= kill_share[tick][fit].min(initial=1.0))
-        if pool.any():
-            best = int(np.argmin(np.where(pool, spent[tick], np.inf)))
-            if not pool[champion] or spent[tick, best] < (1 - policy.better) * spent[tick, champion]:
-                champion = best
+    for tick in range(cost.shape[1]):
+        now = cost[:, tick]
+        better = (now < (1 - policy.better) * now[:, [champion]]).all(axis=0) & (kills[tick] <= policy.kill_budget)
+        if better.any():
+            champion = int(np.argmin(np.where(better, now.sum(axis=0), np.inf)))
         found.append(champion)
     return np.array(found, dtype=np.int64)
-
-
-def _sums(values: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(values, dtype=float)])

@@ -1,0 +1,198 @@
+"""What a model remembers of finished attempts, so that one job is seen as a back-test sees its rows.
+
+Of each group the last attempts are kept, not their summary: whoever needs one makes it by the same code.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.sizing.attempts import Flags, Floats, Ints, Problem, Target
+from audit.sizing.calibration import TINY
+from audit.sizing.features import GROUPS, RATIOS, Seen, groups, summarise
+from audit.sizing.identity import Hashes, Names, Who, group_hashes, mixed, text_hashes
+from audit.sizing.known import WINDOW, Known
+from audit.sizing.model_file import Arrays
+from audit.sizing.stored import Stored
+
+MOST_REMEMBERED: Final = 300_000  # finished attempts; a group whose last one is older counts as never seen
+MOST_LOG: Final = 100.0  # no amount of anything has a larger logarithm, whatever a file may hold
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job before it starts. What it asks for is NaN where it is not said; all amounts are totals over its nodes.
+
+    `account` None: the one under which the user last ran this family. `pending`: of the user's attempts, how many have
+    not ended.
+    """
+
+    user: str
+    account: str | None
+    family: str
+    partition: str
+    cores: float
+    mem_bytes: float
+    gpus: float
+    limit_s: float
+    decided_s: float
+    pending: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Of each group of one width the last finished attempts, newest first: rows `newest[first[i]:first[i + 1]]`."""
+
+    group: Hashes  # in order
+    first: Ints
+    newest: NDArray[np.int32]
+    ended: Ints  # how many finished attempts there are of the group in all
+
+    def rows(self, group: Hashes) -> tuple[NDArray[np.int32], int]:
+        """The rows of one group, and how many attempts of it ended in all; none where it was never seen."""
+        at = int(np.searchsorted(self.group, group[0]))
+        if at == len(self.group) or self.group[at] != group[0]:
+            return self.newest[:0], 0
+        return self.newest[self.first[at] : self.first[at + 1]], int(self.ended[at])
+
+
+@dataclass(frozen=True, eq=False)
+class Histories:
+    """Finished attempts of one target and the groups they are in."""
+
+    target: Target
+    log_need: Floats
+    over: Floats  # the same over what was asked for, on the logarithmic scale; NaN where that was not said
+    end_s: Floats
+    is_bound: Flags
+    windows: dict[str, Windows]
+    alias: Hashes  # user and family, in order
+    alias_name: Hashes  # account and family, as last run
+
+    @classmethod
+    def of(cls, problem: Problem, known: Known, names: Names) -> "Histories":
+        """What is known at the end of a problem."""
+        kept = known.by_end[-MOST_REMEMBERED:]
+        attempts = problem.attempts.take(kept)
+        who = Who.of(attempts, names)
+        hashed = group_hashes(who, attempts.cores, attempts.mem_bytes, attempts.gpus, attempts.limit_s)
+        coded = groups(problem.attempts)
+        totals = {group: np.bincount(code[known.by_end])[code[kept]] for group, code in coded.items()}
+        families = text_hashes([name.partition("/")[2] for name in names.names])[attempts.name]
+        alias, at = np.unique(mixed(who.user, families)[::-1], return_index=True)  # the last run of each
+        return cls(
+            target=problem.target,
+            log_need=problem.log_need[kept],
+            over=(problem.log_need - problem.log_asked)[kept],
+            end_s=attempts.end_s,
+            is_bound=problem.is_bound[kept],
+            windows={name: _windows(hashed[name], totals[name]) for name in GROUPS},
+            alias=alias,
+            alias_name=who.name[::-1][at],
+        )
+
+    def groups_of(self, job: Job) -> dict[str, Hashes]:
+        """The groups of one job."""
+        user, partition, family = (text_hashes([text]) for text in (job.user, job.partition, job.family))
+        if job.account is not None:
+            name = text_hashes([f"{job.account}/{job.family}"])
+        else:
+            alias = mixed(user, family)
+            at = int(np.searchsorted(self.alias, alias[0]))
+            found = at < len(self.alias) and self.alias[at] == alias[0]
+            name = self.alias_name[at : at + 1] if found else text_hashes([f"/{job.family}"])
+        amounts = (np.array([amount]) for amount in (job.cores, job.mem_bytes, job.gpus, job.limit_s))
+        return group_hashes(Who(user, name, partition), *amounts)
+
+    def see(self, job: Job, of: dict[str, Hashes], log_asked: float) -> Seen:
+        """What is known of one job, in its groups: one row; `log_asked` is the logarithm of what it asks for."""
+        values = np.full((len(GROUPS) + len(RATIOS), WINDOW), np.nan)
+        counts = np.zeros(len(values), np.int64)
+        since = np.nan
+        for place, name in enumerate(GROUPS):
+            rows, counts[place] = self.windows[name].rows(of[name])
+            values[place, : len(rows)] = self.log_need[rows]
+            if name == "key" and len(rows):
+                since = job.decided_s - self.end_s[rows[0]]
+        for place, name in enumerate(("key", "user"), start=len(GROUPS)):
+            rows, counts[place] = self.windows[name].rows(of[name])
+            values[place, : len(rows)] = self.over[rows]
+        return Seen(
+            history=summarise(values, counts)[np.newaxis],
+            since_s=np.array([since]),
+            pending=np.array([job.pending]),
+            asked=np.array([[job.cores, job.mem_bytes, job.gpus, job.limit_s]]),
+            log_asked=np.array([log_asked]),
+            hour=np.array([(job.decided_s / 3600) % 24]),
+        )
+
+    def bound(self, of: dict[str, Hashes]) -> tuple[float, bool]:
+        """The most that attempts of the job's user, name and cores were killed at (NaN: none was), and whether none of
+        them has got through since. Killed is who was cut at what was asked for; a timeout says nothing of memory.
+        """
+        rows, _ = self.windows["shape"].rows(of["shape"])
+        killed = self.is_bound[rows] & (self.over[rows] >= -TINY)
+        if not killed.any():
+            return np.nan, False
+        return float(np.exp(np.minimum(self.log_need[rows[killed]].max(), MOST_LOG))), bool(killed[0])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """For the model file."""
+        found: dict[str, NDArray[Any]] = {
+            "log_need": self.log_need,
+            "over": np.nan_to_num(self.over),
+            "is_over": np.isfinite(self.over),
+            "end_s": self.end_s,
+            "is_bound": self.is_bound,
+            "alias": self.alias,
+            "alias_name": self.alias_name,
+        }
+        for name, windows in self.windows.items():
+            found |= {f"{name}.{part}": getattr(windows, part) for part in ("group", "first", "newest", "ended")}
+        return found
+
+    @classmethod
+    def from_arrays(cls, target: Target, arrays: Arrays, where: str) -> "Histories":
+        """Reads what `to_arrays` made. AuditError where it is none."""
+        stored = Stored(arrays, where)
+        log_need = stored.get("log_need", np.float64, None)
+        over, has = stored.get("over", np.float64, len(log_need)), stored.get("is_over", np.bool_, len(log_need))
+        alias = stored.sorted_hashes("alias")
+        return cls(
+            target=target,
+            log_need=log_need,
+            over=np.where(has, over, np.nan),
+            end_s=stored.get("end_s", np.float64, len(log_need)),
+            is_bound=stored.get("is_bound", np.bool_, len(log_need)),
+            windows={name: _read_windows(Stored(arrays, where, f"{name}."), len(log_need)) for name in GROUPS},
+            alias=alias,
+            alias_name=stored.get("alias_name", np.uint64, len(alias)),
+        )
+
+
+def _windows(group: Hashes, totals: Ints) -> Windows:
+    """The last WINDOW of each group; attempts come in the order in which they ended."""
+    order = np.lexsort((-np.arange(len(group)), group))
+    found, first, many = np.unique(group[order], return_index=True, return_counts=True)
+    place = np.arange(len(order)) - np.repeat(first, many)
+    size = np.minimum(many, WINDOW)
+    return Windows(
+        group=found,
+        first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+        newest=order[place < WINDOW].astype(np.int32),
+        ended=totals[order[first]].astype(np.int64),
+    )
+
+
+def _read_windows(stored: Stored, rows: int) -> Windows:
+    group, newest = stored.sorted_hashes("group"), stored.get("newest", np.int32, None)
+    first, ended = stored.get("first", np.int64, len(group) + 1), stored.get("ended", np.int64, len(group))
+    size = np.diff(first)
+    inside = not len(newest) or (newest.min() >= 0 and newest.max() < rows)
+    if first[0] != 0 or first[-1] != len(newest) or not inside or (size < 1).any() or (size > WINDOW).any():
+        raise stored.wrong("its groups are not where it says")
+    if (ended < size).any():
+        raise stored.wrong("its groups have more attempts than there were")
+    return Windows(group, first, newest, ended)
