@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from audit import __version__, verbs
+from audit import __version__, verbs, verbs_backtest, verbs_sizing
 from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
 
@@ -16,6 +16,7 @@ Verb = Callable[[argparse.Namespace], ExitCode]
 TABLES = """
     job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
 """.split()
+SIZED = ("memory", "walltime", "cores", "gpus", "vram", "gpu_activity")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -126,6 +127,26 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
     report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
 
+    _size_verbs(parsers)
+
+    backtest = _verb(
+        parsers,
+        "backtest",
+        verbs_backtest.backtest,
+        "score the forecasts in strict time order, beside calibrated rules of thumb",
+        "audit backtest\n  audit backtest --target memory --mode start --json",
+    )
+    backtest.add_argument("--target", action="append", choices=SIZED, help="only this one; may be repeated")
+    backtest.add_argument(
+        "--mode",
+        choices=("submit", "start"),
+        default="submit",
+        help="when each attempt is foreseen: as it is submitted, or again as it starts (default submit)",
+    )
+    backtest.add_argument("--out", type=Path, metavar="DIR", help="where the plots go (default: out/)")
+    backtest.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
+    backtest.add_argument("--json", action="store_true", help="as JSON (backtest.schema.json)")
+
     explain = _verb(
         parsers,
         "explain",
@@ -179,6 +200,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """`audit train` and `audit estimate`."""
+    train = _verb(
+        parsers,
+        "train",
+        verbs_sizing.train,
+        "fit the models of what jobs need, on what was ingested",
+        "audit train",
+    )
+    train.add_argument("--json", action="store_true", help="the models' cards, as JSON")
+
+    estimate = _verb(
+        parsers,
+        "estimate",
+        verbs_sizing.estimate,
+        "say what a job should ask for, and at which risk",
+        "audit estimate -- --partition=gpu job.sbatch input.dat\n"
+        "  audit estimate --risk 0.02 --job 'user=ann,account=chem,name=relax,cpus=16,mem=64G,time=8:00:00'\n"
+        "  audit estimate --json < job.json       # one JSON object, or a list of them",
+    )
+    estimate.add_argument(
+        "words", nargs="*", metavar="SBATCH", help="after --: options of sbatch, the script, its arguments; - for JSON"
+    )
+    estimate.add_argument("--job", metavar="K=V,…", help="the job without a script, e.g. 'cpus=4,mem=8G,time=1:00:00'")
+    asked = estimate.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--quantile", type=_quantile, metavar="Q", help="of such jobs that need no more than is advised, 0.5 to 0.995"
+    )
+    asked.add_argument(
+        "--risk", type=_risk, metavar="R", help="that any limit that kills is too low, shared by all of them"
+    )
+    estimate.add_argument("--time-limit", action="store_true", help="advise a time limit too; it is kept otherwise")
+    estimate.add_argument("--at", type=_moment, metavar="TIME", help="when it is submitted, UTC (default: now)")
+    estimate.add_argument("--explain", action="store_true", help="each step from the forecast to the advice")
+    estimate.add_argument("--json", action="store_true", help="as JSON (estimate.schema.json)")
+
+
 def _verb(
     parsers: "argparse._SubParsersAction[argparse.ArgumentParser]",
     name: str,
@@ -213,6 +271,30 @@ def _limit(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError("expects 0 (for all) or a whole number above")
     return number
+
+
+def _quantile(text: str) -> float:
+    share = float(text)
+    if not 0.5 <= share < 1:
+        raise argparse.ArgumentTypeError("expects a share from 0.5 to 0.995, e.g. 0.99")
+    return share
+
+
+def _risk(text: str) -> float:
+    share = float(text)
+    if not 0 < share <= 0.5:
+        raise argparse.ArgumentTypeError("expects a share above 0, at most 0.5, e.g. 0.02")
+    return share
+
+
+def _moment(text: str) -> float:
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError("expects a time, e.g. 2026-05-20T09:30:00") from None
 
 
 def _formats(text: str) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from audit.toml_table import Table, parsed, quote
 
 CONFIG_NAME = "audit.toml"
 GIB = 2**30
+QUANTILES = (0.9, 0.95, 0.99, 0.995)  # at which requests are advised: so many of 1 need no more
+CAUTIOUS_QUANTILE = 0.995  # of the lower bound of what could be won back
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Policy:
 
     coverage_floor: float = 0.8
     mem_step_bytes: int = GIB
+    quantile: float = 0.99
     whole_node_partitions: tuple[str, ...] = ()
 
 
@@ -68,6 +71,16 @@ class Workspace:
     def database(self) -> Path:
         """The derived store; delete it and `audit ingest` rebuilds the same figures."""
         return self.root / "audit.duckdb"
+
+    @property
+    def models(self) -> Path:
+        """Fitted models, and what they would have advised; derived."""
+        return self.root / "models"
+
+    @property
+    def replay(self) -> Path:
+        """What the model would have advised each attempt of the window before it started, at each quantile."""
+        return self.models / "replay.parquet"
 
     @property
     def out(self) -> Path:
@@ -127,6 +140,12 @@ def _share(value: Any) -> float:
     return float(value)
 
 
+def _quantile(value: Any) -> float:
+    if _amount(value) not in QUANTILES:
+        raise _Wrong(f"expects one of {', '.join(f'{q:g}' for q in QUANTILES)}")
+    return float(value)
+
+
 def _gib(value: Any) -> int:
     return int(_positive(value) * GIB)
 
@@ -157,7 +176,7 @@ _KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "window": {"from": _moment, "to": _moment},
     "slice": {"nodes": _hosts, "partitions": _texts},
     "nodes": {"names": _hosts, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
-    "policy": {"coverage_floor": _share, "mem_step_gib": _gib, "whole_node_partitions": _texts},
+    "policy": {"coverage_floor": _share, "mem_step_gib": _gib, "quantile": _quantile, "whole_node_partitions": _texts},
 }
 _TABLES = {*_KEYS, "prices"} - {""}
 
@@ -242,6 +261,7 @@ def parse_config(text: str, *, where: str = CONFIG_NAME, folder: Path = Path()) 
         policy=Policy(
             coverage_floor=policy.get("coverage_floor", Policy.coverage_floor),
             mem_step_bytes=policy.get("mem_step_gib", Policy.mem_step_bytes),
+            quantile=policy.get("quantile", Policy.quantile),
             whole_node_partitions=policy.get("whole_node_partitions", ()),
         ),
     )
@@ -279,6 +299,7 @@ def config_text(
     """An `audit.toml` that states what was asked and shows, commented out, what else can be stated."""
     listed = ", ".join(quote(p) for p in partitions)
     chosen = "\n".join(f"{quote(k)} = {quote(v)}" for k, v in (accelerators or {}).items())
+    levels = ", ".join(f"{quantile:g}" for quantile in QUANTILES)
     lines = [
         f"cluster = {quote(cluster)}",
         f"timezone = {quote(timezone)}          # of the times in dumps that carry no offset",
@@ -315,6 +336,7 @@ def config_text(
         "[policy]",
         f"coverage_floor = {Policy.coverage_floor}       # below this share of dollars measured, no headline",
         f"mem_step_gib = {Policy.mem_step_bytes // GIB}           # memory requests are rounded up to this",
+        f"quantile = {Policy.quantile:g}            # of jobs that need no more than is advised: {levels}",
         "whole_node_partitions = [] # partitions that hand out whole nodes",
         "",
     ]

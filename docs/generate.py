@@ -26,7 +26,7 @@ COLUMNS = "100"
 
 # The relations in the order in which each rests on those before it.
 READING_ORDER: Mapping[str, tuple[str, ...]] = {
-    "How it is added up": ("total",),
+    "How it is added up": ("total", "in_steps"),
     "Where and when": ("data_gap", "observed", "node_span"),
     "What was held": ("gpu_split", "even_split", "allocation", "held_allocation", "span_held"),
     "What was used": (
@@ -40,24 +40,42 @@ READING_ORDER: Mapping[str, tuple[str, ...]] = {
         "gpu_use",
         "usage",
     ),
-    "What should have been asked": ("outcome", "family", "hindsight", "recommended_shape"),
+    "What should have been asked": (
+        "outcome",
+        "family",
+        "hindsight",
+        "recommended_shape",
+        "recommendation",
+        "advised_shape",
+        "killed",
+        "kept_shape",
+    ),
     "What a node's dollars went to": (
         "share",
         "node_level",
         "binding",
         "running",
+        "bound_share",
         "node_cost",
+        "cut",
+        "needed",
+        "won_share",
+        "node_won",
+        "node_rerun",
         "down_span",
         "node_hours",
         "hourly",
+        "hourly_won",
     ),
     "Where node sizes are unknown": (
         "unbundled_cost",
         "given_up",
+        "unbundled_won",
+        "unbundled_rerun",
         "unbundled_partition_hour",
         "unbundled_request_rate",
     ),
-    "What each attempt cost": ("attempt_cost", "attempt"),
+    "What each attempt cost": ("attempt_cost", "attempt", "expected", "advice", "recoverable_day"),
     "What somebody was queueing for": (
         "node_partition_hour",
         "node_request_rate",

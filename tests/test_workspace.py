@@ -42,6 +42,8 @@ def test_what_is_stated_is_what_holds() -> None:
         (BASE + "[window]\nfrom = 2026-05-02\nto = 2026-05-01\n", "audit.toml:5: window.to is not after window.from"),
         (BASE + "[slice]\npartitions = 'gpu'\n", "audit.toml:4: slice.partitions expects a list of names"),
         (BASE + "[policy]\n\ncoverage_floor = 2\n", "audit.toml:5: policy.coverage_floor expects a share from 0 to 1"),
+        (BASE + "[policy]\nquantile = 0.97\n", "audit.toml:4: policy.quantile expects one of 0.9, 0.95, 0.99, 0.995"),
+        (BASE + "[policy]\nquantile = '0.9'\n", "policy.quantile expects"),
         (BASE + "[[nodes]]\ncores = 3\n", "audit.toml:3: nodes.names is missing"),
         (BASE + "[[nodes]]\nnames = 'n1'\ncores = 0\n", "audit.toml:5: nodes.cores expects a number above 0"),
         (BASE + "[prices.usd_per_node_hour]\nbig = 0\n", "audit.toml:4: prices.usd_per_node_hour.big expects a number"),

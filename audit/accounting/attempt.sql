@@ -11,6 +11,9 @@ WITH held AS (
 ), priced AS (
     SELECT h.*, o.* EXCLUDE (cluster, job_id_raw, submit), c.* EXCLUDE (cluster, job_id_raw, submit),
         u.* EXCLUDE (cluster, job_id_raw, submit, elapsed_s), c.core_usd + c.gpu_usd + c.mem_usd AS usd,
+        CASE WHEN c.core_usd IS NOT NULL THEN coalesce(w.gpu_usd, 0) END AS gpu_recoverable_usd,
+        CASE WHEN c.core_usd IS NOT NULL THEN coalesce(w.mem_usd, 0) END AS mem_recoverable_usd,
+        CASE WHEN c.core_usd IS NOT NULL THEN coalesce(w.core_usd, 0) END AS core_recoverable_usd,
         CASE WHEN u.core_source IS NULL THEN 0 ELSE c.core_usd END + CASE WHEN u.gpu_source IS NULL THEN 0 ELSE c.gpu_usd END
             + CASE WHEN u.mem_source IS NULL THEN 0 ELSE c.mem_usd END AS seen_usd,
         h.is_whole AND coalesce(u.core_source, u.mem_source, u.gpu_source) IS NOT NULL AS uses_all,
@@ -19,6 +22,7 @@ WITH held AS (
     JOIN outcome AS o USING (cluster, job_id_raw, submit)
     LEFT JOIN attempt_cost AS c USING (cluster, job_id_raw, submit)
     LEFT JOIN usage AS u USING (cluster, job_id_raw, submit)
+    LEFT JOIN (SELECT * FROM won WHERE plan = 'high') AS w USING (cluster, job_id_raw, submit)
 ), covered AS (
     SELECT *, CASE WHEN uses_all THEN usd ELSE seen_usd END AS measured_usd,
         CASE WHEN uses_all THEN usd

@@ -14,7 +14,7 @@ from audit.accounting.figures import MONTH_HOURS
 from audit.accounting.relations import query
 from audit.accounting.rows import Row, only, ratio
 
-_OVER_ATTEMPTS = ("attempts", "families", "users", "partitions", "jobs")
+_OVER_ATTEMPTS = ("attempts", "families", "users", "partitions", "jobs", "advice", "abstained")
 _TAKEN = {
     "share": "it is the total of amount over the total of of_amount",
     "p10": "it is the amount that a tenth of these attempts do not exceed",
@@ -26,6 +26,7 @@ _TAKEN = {
 _UNKNOWN = {
     "cost.used_usd": "no attempt's use was measured",
     "cost.kept_usd": "no attempt's use was measured",
+    "recoverable.expected": "without a replayed model, or without node prices, nothing tells what is freed",
     "recoverable.freed": "without node prices, or without any measure of use, nothing tells what is freed",
     "coverage": "nothing was held",
     "gpus": "no attempt held a GPU whose use was measured",
@@ -109,6 +110,7 @@ def _open(
         "weekday": found.row.get("weekday"),
         "hour": found.row.get("hour"),
         "zeros": figure.take != "sum",
+        "quantile": found.row.get("quantile"),
     }
     text = _rows_query(found)
     asked_for = {key: values[key] for key in re.findall(r"\$(\w+)", text)}
@@ -127,7 +129,9 @@ def _rows_query(found: Found) -> str:
     figure = found.figure
     if figure.rows not in _OVER_ATTEMPTS:
         return query(f"explain_{figure.rows}")
-    attempts = query("opened_share" if figure.take == "share" else "opened_attempt")
+    of_advice = figure.rows in ("advice", "abstained")
+    opened = figure.rows if of_advice else "share" if figure.take == "share" else "attempt"
+    attempts = query(f"opened_{opened}")
     parts = f"WITH opened_list AS (\n{query('opened_list')}\n), opened_attempt AS (\n{attempts}\n)"
     return f"{parts}\n{query(f'explain_{figure.rows}')}"
 
@@ -159,6 +163,7 @@ def _why(report: Row, found: Found) -> list[str]:
     leaf = key.rpartition(".")[2]
     if figure.scale == "month" and (found.row.get(leaf) if found.row else at(report, key)) is not None:
         return [reasons["cost.held_usd_per_month"]]
-    of_all = [reasons[k] for k in (f"cost.{leaf}",) if k in reasons]
+    of_advice = "recoverable.expected_usd" if figure.rows in ("advice", "abstained") else ""
+    of_all = [reasons[k] for k in (f"cost.{leaf}", of_advice) if k in reasons]
     told = [text for begin, text in _UNKNOWN.items() if key.startswith(begin)]
     return [*own, *of_all, *told, figure.stated or "not measured, or not known from this evidence"][:1]

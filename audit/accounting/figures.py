@@ -9,6 +9,7 @@ import duckdb
 
 from audit import __version__
 from audit.accounting import sections
+from audit.accounting.in_advance import in_advance
 from audit.accounting.priced import CostMode, PricedResource
 from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut, reasons_for
 from audit.accounting.recoverable import actions, by_resource, recoverable
@@ -35,8 +36,9 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     window["month_factor"] = factor = _month_factor(window)
     hours = _hours(totals, nodes)
     sections.make_cards(connection, config)
-    won = recoverable(connection, mode, totals, window)
-    resources, lost = by_resource(connection, factor), rows(connection, "lost")
+    advance = in_advance(connection, config.policy, is_measured=totals["measured_attempts"] > 0)
+    won = recoverable(connection, mode, totals, window, advance)
+    resources, lost = by_resource(connection, factor, advance), rows(connection, "lost")
     whole_cluster = not config.slice_nodes and not config.slice_partitions
     measured = _measured(connection)
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
@@ -63,7 +65,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "by_partition": sections.by_partition(connection, mode),
         "by_hour_of_week": rows(connection, "by_hour_of_week") if mode.mode == "node" else [],
         "accounts": rows(connection, "accounts"),
-        "families": rows(connection, "families"),
+        "families": sections.families(connection, advance),
         "users": rows(connection, "users"),
         "gpus": sections.gpus(connection),
         "use": sections.use(connection),
@@ -87,6 +89,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         over_size_node=over_size["node"],
         held_nothing=reach["idle_attempts"],
         unknown=_unknown(connection, mode, config),
+        advance=advance,
     )
     report["reasons"] = reasons_for(report, mode, left_out)
     return {key: _steady(value) for key, value in report.items()}

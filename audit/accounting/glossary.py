@@ -18,6 +18,7 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "lost": ("cause",),
     "recoverable_by_resource": ("resource",),
     "recoverable.by_class": ("node_class",),
+    "recoverable.sensitivity": ("quantile",),
     "by_partition": ("partition",),
     "by_hour_of_week": ("weekday", "hour"),
     "accounts": ("account",),
@@ -102,7 +103,6 @@ _NODES_USD = {
 }
 _GIVEN_UP = {"gpus": "GPU counts", "memory": "memory requests", "cores": "core counts"}
 _UNITS = {"core": ("core_hours", "cores"), "gpu": ("gpu_hours", "GPUs"), "mem_gib": ("mem_gib_hours", "memory")}
-_NO_MODEL = "no model of requests is fitted yet"
 
 
 def _cost() -> Iterator[Figure]:
@@ -114,24 +114,54 @@ def _cost() -> Iterator[Figure]:
 
 def _recoverable() -> Iterator[Figure]:
     yield Figure("recoverable.high_usd", "Recoverable, at most", "attempts", "recoverable_usd")
-    yield Figure("recoverable.contended_usd", "Recoverable and queued for", "contended", "contended_usd")
-    for key, label in (
-        ("expected_usd", "Recoverable, expected"),
-        ("low_usd", "Recoverable, cautious"),
-        ("expected_gross_usd", "Recoverable before reruns"),
-        ("reruns_usd", "Reruns of killed attempts"),
+    yield Figure("recoverable.contended_usd", "Recoverable and queued for", "contended", "usd:high")
+    yield Figure("recoverable.expected_contended_usd", "Expected and queued for", "contended", "usd:expected")
+    for key, label, measure in (
+        ("expected_usd", "Recoverable, expected", "net_usd:expected"),
+        ("low_usd", "Recoverable, cautious", "net_usd:low"),
+        ("expected_gross_usd", "Recoverable before reruns", "gross_usd:expected"),
+        ("reruns_usd", "Reruns of killed attempts", "reruns_usd:expected"),
     ):
-        yield Figure(f"recoverable.{key}", label, stated=_NO_MODEL)
+        yield Figure(f"recoverable.{key}", label, "advice", measure)
+
+
+def _advice() -> Iterator[Figure]:
+    counts = {"of": "Attempts advised to ask for less", "killed": "Attempts killed", "slowed": "Attempts slowed"}
+    yield Figure("recoverable.quantile", "Quantile advised at", stated="stated as policy.quantile in audit.toml")
+    for key, label in (("killed", counts["killed"]), ("by_memory", "Killed by memory"), ("by_gpus", "Killed by GPUs")):
+        yield Figure(f"recoverable.kills.{key}", label, "advice", f"{key}:expected")
+    for table in ("kills", "slowed"):
+        yield Figure(f"recoverable.{table}.of", counts["of"], "advice", "of:expected")
+    yield Figure("recoverable.slowed.slowed", counts["slowed"], "advice", "slowed:expected")
+    yield Figure("recoverable.abstained.attempts", "Attempts without advice", "abstained", "attempts")
+    yield Figure("recoverable.abstained.of", "Attempts", "attempts", "attempts")
+    yield Figure("recoverable.abstained.usd", "Held by attempts without advice", "abstained", "usd")
+    for key, label in (
+        ("gross_usd", "Recoverable before reruns"),
+        ("reruns_usd", "Reruns of killed attempts"),
+        ("net_usd", "Recoverable less reruns"),
+        *counts.items(),
+    ):
+        yield Figure(f"recoverable.sensitivity.*.{key}", label, "advice", key)
+    yield Figure("families.*.expected_usd", "Recoverable, expected", "advice", "net_usd:expected")
+    for key, label in counts.items():
+        yield Figure(f"families.*.{key}", label, "advice", f"{key}:expected")
+    by_resource = Figure("recoverable_by_resource.*.expected_usd", "Expected", "advice", "resource_usd:expected")
+    yield from _per_month(iter([by_resource]))
+    yield Figure("recoverable_by_resource.*.killed", counts["killed"], "advice", "resource_killed:expected")
 
 
 def _of_recoverable() -> Iterator[Figure]:
     for key, measure in (("nodes", "hours"), ("gpus", "gpu"), ("cores", "core")):
         label = f"Freed {key.replace('gpus', 'GPUs')}"
         yield Figure(f"recoverable.freed_{key}", label, "nodes", f"recoverable:{measure}", scale="observed hours")
-    yield Figure("recoverable.sampling.low_usd", "Sampling error, 5 %", "days", "recoverable_usd", "spread")
-    yield Figure("recoverable.sampling.high_usd", "Sampling error, 95 %", "days", "recoverable_usd", "spread")
-    yield Figure("recoverable.sampling.days", "Days drawn from", "days", "days")
-    yield Figure("recoverable.sampling.resamples", "Draws of days", stated="a constant of the program")
+        expected = f"recoverable.expected_freed_{key}"
+        yield Figure(expected, f"{label}, expected", "nodes", f"expected:{measure}", scale="observed hours")
+    for table, measure in (("sampling", "recoverable_usd"), ("expected_sampling", "expected_usd")):
+        yield Figure(f"recoverable.{table}.low_usd", "Sampling error, 5 %", "days", measure, "spread")
+        yield Figure(f"recoverable.{table}.high_usd", "Sampling error, 95 %", "days", measure, "spread")
+        yield Figure(f"recoverable.{table}.days", "Days drawn from", "days", "days")
+        yield Figure(f"recoverable.{table}.resamples", "Draws of days", stated="a constant of the program")
     for key, label, measure in (
         ("nodes", "Nodes", "nodes"),
         ("installed_hours", "Node-hours installed", "installed:hours"),
@@ -140,6 +170,10 @@ def _of_recoverable() -> Iterator[Figure]:
         ("recoverable_gpu_hours", "GPU-hours recoverable", "recoverable:gpu"),
         ("recoverable_core_hours", "Core-hours recoverable", "recoverable:core"),
         ("recoverable_usd", "Recoverable, at most", "recoverable:usd"),
+        ("expected_hours", "Node-hours expected", "expected:hours"),
+        ("expected_gpu_hours", "GPU-hours expected", "expected:gpu"),
+        ("expected_core_hours", "Core-hours expected", "expected:core"),
+        ("expected_usd", "Recoverable, expected", "expected:usd"),
     ):
         yield Figure(f"recoverable.by_class.*.{key}", label, "nodes", measure)
     scales: tuple[tuple[str, str, Scale], ...] = (
@@ -231,6 +265,7 @@ FIGURES: tuple[Figure, ...] = (
     *_per_month(_cost()),
     *_per_month(_recoverable()),
     *_of_recoverable(),
+    *_advice(),
     *_coverage(),
     *_hours(),
     Figure("lost.*.attempts", "Attempts lost", "attempts", "attempts"),

@@ -18,15 +18,35 @@ BY_NODE = (
     "node_level",
     "binding",
     "running",
+    "bound_share",
     "node_cost",
+    "cut",
+    "needed",
+    "won_share",
+    "node_won",
+    "node_rerun",
     "down_span",
     "node_hours",
     "hourly",
+    "hourly_won",
     "node_partition_hour",
     "node_request_rate",
 )
-UNBUNDLED = ("unbundled_cost", "given_up", "unbundled_partition_hour", "unbundled_request_rate")
-_EITHER = {"charge": "cost", "partition_hour": "partition_hour", "request_rate": "request_rate"}
+UNBUNDLED = (
+    "unbundled_cost",
+    "given_up",
+    "unbundled_won",
+    "unbundled_rerun",
+    "unbundled_partition_hour",
+    "unbundled_request_rate",
+)
+_EITHER = {
+    "charge": "cost",
+    "won": "won",
+    "rerun": "rerun",
+    "partition_hour": "partition_hour",
+    "request_rate": "request_rate",
+}
 
 Priced = TypeVar("Priced")
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from audit.accounting.in_advance import DOLLARS, NOTHING_MEASURED, TOLD, Advance
 from audit.accounting.priced import CostMode
 
 MONTH_FROM_HOURS = 168  # a shorter window says too little of a month
@@ -32,6 +33,8 @@ _DOWN_FIGURES = (
     "cost.idle_reserved_usd",
 )
 
+_OF_ADVICE = (*DOLLARS, *TOLD, "expected_contended_usd", "expected_sampling", "sensitivity")
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -45,6 +48,7 @@ class LeftOut:
     over_size_node: str | None
     held_nothing: int
     unknown: tuple[tuple[str, list[str], list[str]], ...]
+    advance: Advance
 
 
 def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> dict[str, str]:
@@ -92,7 +96,7 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
         there = f": there are {', '.join(known[:8])}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")
         reasons[key] = f"{key} in audit.toml names {', '.join(names)}, which nothing in the evidence is{there}"
     reasons |= _unmeasured(report)
-    reasons |= _not_estimated(report["recoverable"])
+    reasons |= _not_estimated(report["recoverable"], left_out.advance)
     if report["data_gaps"]:
         days = len(report["data_gaps"])
         reasons["data_gaps"] = (
@@ -102,22 +106,28 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
     return reasons
 
 
-def _not_estimated(won: dict[str, Any]) -> dict[str, str]:
+def _not_estimated(won: dict[str, Any], advance: Advance) -> dict[str, str]:
     """Of the recoverable figures."""
-    advance = ("low_usd", "expected_usd", "expected_gross_usd", "reruns_usd")
-    found = dict.fromkeys(
-        (f"recoverable.{key}" for key in advance if won[key] is None),
-        "what advice given in advance would have won is not estimated: no model is fitted yet",
-    )
-    if won["high_usd"] is None:
-        nothing = "no attempt's use was measured: nothing can be shown to be recoverable"
-        return found | dict.fromkeys(
-            ("recoverable.high_usd", "recoverable.contended_usd", "recoverable.sampling"), nothing
+    found = {}
+    if advance.reason:
+        found = {f"recoverable.{key}": advance.reason for key in _OF_ADVICE}
+    if advance.low_reason:
+        found |= dict.fromkeys(("recoverable.low_usd", "recoverable.policy_too_bold"), advance.low_reason)
+    if advance.missing:
+        found["recoverable.abstained"] = (
+            f"attempts that the replay lacks, counted as abstained: {advance.missing}; `audit train` replays them too"
         )
+    if won["high_usd"] is None:
+        keys = ("recoverable.high_usd", "recoverable.contended_usd", "recoverable.sampling")
+        return found | dict.fromkeys(keys, NOTHING_MEASURED)
     if won["contended_usd"] is None:
-        found["recoverable.contended_usd"] = "the accounting does not say since when requests were eligible to start"
+        unsaid = "the accounting does not say since when requests were eligible to start"
+        found["recoverable.contended_usd"] = unsaid
+        found.setdefault("recoverable.expected_contended_usd", unsaid)
     if won["sampling"] is None:
-        found["recoverable.sampling"] = "too few days to say how much the figure depends on which were watched"
+        few = "too few days to say how much the figure depends on which were watched"
+        found["recoverable.sampling"] = few
+        found.setdefault("recoverable.expected_sampling", few)
     return found
 
 

@@ -1,8 +1,9 @@
-"""What could be won back at most: dollars, what they are in nodes and GPUs, how sure, and what to do first."""
+"""What could be won back: dollars, what they are in nodes and GPUs, how sure, and what to do first."""
 
 import duckdb
 import numpy as np
 
+from audit.accounting.in_advance import Advance
 from audit.accounting.priced import CostMode
 from audit.accounting.rows import Row, only, ratio, rows, times
 
@@ -16,6 +17,15 @@ REQUEST_ACTIONS: dict[str, tuple[str, str, str]] = {
     "memory": ("Lower the memory requests", "medium", "a request below a later peak kills the job: leave head-room"),
     "cores": ("Lower the core counts", "low", "too few cores slow a job, they do not kill it"),
 }
+_OF_REQUESTS = (
+    "freed_nodes",
+    "freed_gpus",
+    "expected_usd",
+    "expected_usd_per_month",
+    "expected_freed_nodes",
+    "expected_freed_gpus",
+    "killed",
+)  # of actions; no failure has them
 LOSS_ACTIONS: dict[str, tuple[str, str, str]] = {
     "TIMEOUT": ("Raise time limits, or write checkpoints", "low", "longer limits make backfill harder"),
     "OUT_OF_MEMORY": ("Raise the memory requests that were too small", "low", "takes memory that others ask for"),
@@ -28,48 +38,72 @@ LOSS_ACTIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def recoverable(connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row) -> Row:
-    """The recoverable figures. low and expected need a model of requests made in advance: NULL until there is one.
+def recoverable(
+    connection: duckdb.DuckDBPyConnection, mode: CostMode, totals: Row, window: Row, advance: Advance
+) -> Row:
+    """The recoverable figures: with hindsight (high), and by advice given in advance (NULL where there is none).
 
     high_usd is NULL where nothing was measured: no measurement, nothing to win back that could be defended.
     """
-    factor = window["month_factor"]
+    factor, hours = window["month_factor"], window["observed_hours"]
     high = totals["recoverable_usd"] if totals["measured_attempts"] else None
     waiting = only(connection, "contended")
-    contended = waiting["usd"] if high is not None and waiting["eligible_is_known"] else None
+    is_queued = high is not None and waiting["eligible_is_known"]
     usd = {
-        "low_usd": None,
-        "expected_usd": None,
-        "expected_gross_usd": None,
-        "reruns_usd": None,
+        **advance.usd,
         "high_usd": high,
-        "contended_usd": contended,
+        "contended_usd": waiting["usd"] if is_queued else None,
+        "expected_contended_usd": waiting["expected_usd"] if is_queued and advance.is_known else None,
     }
-    classes = _by_class(connection, mode) if mode.mode == "node" and high is not None else []
-    hours = window["observed_hours"]
-    freed = {
-        f"freed_{name}": ratio(sum(c[key] for c in classes), hours) if classes else None
-        for name, key in (
-            ("nodes", "recoverable_hours"),
-            ("gpus", "recoverable_gpu_hours"),
-            ("cores", "recoverable_core_hours"),
-        )
-    }
+    classes = _by_class(connection, mode, advance) if mode.mode == "node" and high is not None else []
+    days = rows(connection, "recoverable_by_day")
     return {
         **usd,
         **{f"{key}_per_month": times(value, factor) for key, value in usd.items()},
-        **freed,
-        "sampling": _sampling(connection) if high is not None else None,
+        **_freed("freed", classes, "recoverable", hours),
+        **_freed("expected_freed", classes if advance.is_known else [], "expected", hours),
+        "sampling": _sampling([day["recoverable_usd"] for day in days]) if high is not None else None,
+        "expected_sampling": _sampling([day["expected_usd"] for day in days]) if advance.is_known else None,
+        **advance.told,
         "by_class": classes,
     }
 
 
-def by_resource(connection: duckdb.DuckDBPyConnection, factor: float | None) -> list[Row]:
-    """Recoverable dollars by the resource that is to be asked for in smaller numbers, most dollars first."""
-    return [
-        {"resource": r["resource"], "usd": r["usd"], "usd_per_month": times(r["usd"], factor), **_counts(r)}
-        for r in rows(connection, "by_resource")
-    ]
+def _freed(name: str, classes: list[Row], kind: str, hours: float) -> Row:
+    """What could be sold again in nodes, their GPUs and cores, the mean over the observed hours; None where unknown."""
+    parts = {"nodes": "", "gpus": "gpu_", "cores": "core_"}
+    return {
+        f"{name}_{what}": ratio(sum(c[f"{kind}_{part}hours"] for c in classes), hours) if classes else None
+        for what, part in parts.items()
+    }
+
+
+def by_resource(connection: duckdb.DuckDBPyConnection, factor: float | None, advance: Advance) -> list[Row]:
+    """Recoverable dollars by the resource that is to be asked for in smaller numbers, most dollars first.
+
+    By what is expected where that is known, else by what hindsight says.
+    """
+    found = []
+    for row in rows(connection, "by_resource"):
+        expected = row["expected_usd"] if advance.is_known else None
+        if row["usd"] or advance.is_known:
+            found.append(
+                {
+                    "resource": row["resource"],
+                    "usd": row["usd"],
+                    "usd_per_month": times(row["usd"], factor),
+                    **_counts(row),
+                    "expected_usd": expected,
+                    "expected_usd_per_month": times(expected, factor),
+                    "killed": row["killed"] if advance.is_known else None,
+                }
+            )
+    return sorted(found, key=_most)
+
+
+def _most(row: Row) -> tuple[float, float]:
+    """Most expected dollars first, most dollars where none is expected."""
+    return -row["usd"] if row["expected_usd"] is None else -row["expected_usd"], -row["usd"]
 
 
 def actions(
@@ -77,7 +111,7 @@ def actions(
 ) -> list[Row]:
     """What to do first, most dollars first; each counts dollars that no other counts.
 
-    Requests to lower win back what is recoverable, at most; failures to mend, what was lost.
+    Requests to lower win back what is expected, and at most what is recoverable; failures to mend, what was lost.
     """
     found = []
     freed = {r["resource"]: r for r in rows(connection, "freed_by_resource")} if mode.mode == "node" else {}
@@ -93,6 +127,11 @@ def actions(
                 **_counts(r),
                 "freed_nodes": ratio(hours.get("node_hours"), window["observed_hours"]),
                 "freed_gpus": ratio(hours.get("gpu_hours"), window["observed_hours"]),
+                "expected_usd": r["expected_usd"],
+                "expected_usd_per_month": r["expected_usd_per_month"],
+                "expected_freed_nodes": _expected(r, hours, "node_hours", window),
+                "expected_freed_gpus": _expected(r, hours, "gpu_hours", window),
+                "killed": r["killed"],
                 "risk": risk,
                 "risk_reason": why,
             }
@@ -108,21 +147,27 @@ def actions(
                     "usd": cause["usd"],
                     "attempts": cause["attempts"],
                     "families": None,
-                    "freed_nodes": None,
-                    "freed_gpus": None,
+                    **dict.fromkeys(_OF_REQUESTS),
                     "risk": risk,
                     "risk_reason": why,
                 }
             )
-    found.sort(key=lambda a: (-a["usd"], a["kind"], a["subject"]))
+    found.sort(key=lambda a: (*_most(a), a["kind"], a["subject"]))
     return [{**a, "usd_per_month": times(a["usd"], window["month_factor"])} for a in found]
+
+
+def _expected(resource: Row, freed: Row, key: str, window: Row) -> float | None:
+    """What advice on a resource would free of nodes or GPUs, reruns not taken off; None where not known."""
+    if resource["expected_usd"] is None:
+        return None
+    return ratio(freed.get(f"expected_{key}"), window["observed_hours"])
 
 
 def _counts(row: Row) -> Row:
     return {"attempts": row["attempts"], "families": row["families"]}
 
 
-def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[Row]:
+def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode, advance: Advance) -> list[Row]:
     """By node class, with what the recoverable part would be at the lowest and highest price, and at the list price."""
     prices = {(p.name, p.rate.usd_per_hour): p for p in mode.prices}
     found = []
@@ -133,6 +178,7 @@ def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[Row
         found.append(
             {
                 **row,
+                **({} if advance.is_known else dict.fromkeys(key for key in row if key.startswith("expected_"))),
                 "low_recoverable_usd": times(row["recoverable_hours"], rate.usd_per_hour if low is None else low),
                 "list_recoverable_usd": times(row["recoverable_hours"], price.list_usd_per_hour),
                 "high_recoverable_usd": times(row["recoverable_hours"], rate.usd_per_hour if high is None else high),
@@ -141,9 +187,9 @@ def _by_class(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[Row
     return found
 
 
-def _sampling(connection: duckdb.DuckDBPyConnection) -> Row | None:
-    """The spread of high_usd over resampled days (5 to 95 %); None below a week, which says too little of days."""
-    values = np.array([row["recoverable_usd"] for row in rows(connection, "recoverable_by_day")])
+def _sampling(by_day: list[float]) -> Row | None:
+    """The spread of a sum over resampled days (5 to 95 %); None below a week, which says too little of days."""
+    values = np.array(by_day)
     if len(values) < SAMPLED_FROM_DAYS:
         return None
     drawn = np.random.default_rng(SEED).integers(0, len(values), size=(RESAMPLES, len(values)))

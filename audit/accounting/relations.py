@@ -10,12 +10,12 @@ from audit.store import SCRATCH
 
 AS_VIEW = frozenset(
     """
-    even_split allocation gpu_touched gpu_activity outcome hindsight attempt_cost binding contended given_up
-    node_request_rate unbundled_request_rate
+    even_split allocation gpu_touched gpu_activity outcome hindsight killed binding node_cost node_rerun attempt_cost
+    expected advice contended recoverable_day node_request_rate unbundled_request_rate unbundled_rerun
     """.split()
 )
 
-AS_FUNCTION = {"family": "job_name", "total": "x", "per_hour": "spans"}  # with its argument
+AS_FUNCTION = {"family": "job_name", "total": "x", "in_steps": "amount, step", "per_hour": "spans"}  # with its argument
 _OF_ROWS = frozenset({"per_hour"})  # those that answer rows, not a value
 
 

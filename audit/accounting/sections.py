@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import duckdb
 
+from audit.accounting.in_advance import Advance
 from audit.accounting.priced import CostMode
 from audit.accounting.relations import table
 from audit.accounting.rows import Row, less, only, ratio, rows
@@ -34,6 +35,12 @@ def by_partition(connection: duckdb.DuckDBPyConnection, mode: CostMode) -> list[
     return sorted(
         found, key=lambda r: (-sum(r[k] or 0 for k in ("held_usd", "idle_usd", "down_usd")), r["partition"] or "")
     )
+
+
+def families(connection: duckdb.DuckDBPyConnection, advance: Advance) -> list[Row]:
+    """All families, most recoverable first; what advice would have won of them is NULL where none is known."""
+    of_advice = {} if advance.is_known else dict.fromkeys(("expected_usd", "killed", "of", "slowed"))
+    return [{**row, **of_advice} for row in rows(connection, "families")]
 
 
 def make_cards(connection: duckdb.DuckDBPyConnection, config: Config) -> None:

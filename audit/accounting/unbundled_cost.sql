@@ -1,5 +1,5 @@
 -- unbundled_cost: the cost of an attempt where node sizes are unknown: hours held of each resource x its own
--- rate; used and recoverable likewise, since without sizes nothing tells which resource binds. In US dollars for the
+-- rate; used likewise, since without sizes nothing tells which resource binds. In US dollars for the
 -- window, by resource, on each node that is named.
 SELECT s.cluster, s.job_id_raw, s.submit, s.node,
     sum(coalesce(s.gpus, 0) * hours * g.usd) AS gpu_usd,
@@ -7,10 +7,7 @@ SELECT s.cluster, s.job_id_raw, s.submit, s.node,
     sum(coalesce(s.cores, 0) * hours * r.usd_per_core_hour) AS core_usd,
     sum(s.used_gpus * hours * g.usd) AS gpu_used_usd,
     sum(s.used_mem_bytes / 1073741824 * hours * r.usd_per_mem_gib_hour) AS mem_used_usd,
-    sum(s.used_cores * hours * r.usd_per_core_hour) AS core_used_usd,
-    sum(coalesce(s.gpus - s.kept_gpus, 0) * hours * g.usd) AS gpu_recoverable_usd,
-    sum(coalesce(s.mem_bytes - s.kept_mem_bytes, 0) / 1073741824 * hours * r.usd_per_mem_gib_hour) AS mem_recoverable_usd,
-    sum(coalesce(s.cores - s.kept_cores, 0) * hours * r.usd_per_core_hour) AS core_recoverable_usd
+    sum(s.used_cores * hours * r.usd_per_core_hour) AS core_used_usd
 FROM recommended_shape AS s
 CROSS JOIN unbundled_rate AS r
 LEFT JOIN gres_rate AS q ON q.gres = coalesce(s.gres, '')

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
+from audit.accounting.plans import make_plans
 from audit.accounting.priced import BY_NODE, UNBUNDLED, CostMode, price_nodes, price_resources, unsized_nodes
 from audit.accounting.relations import build, query, sql, table
 from audit.errors import NoReportError
@@ -17,6 +18,7 @@ from audit.workspace import Workspace
 
 _HOLDING = (
     "total",
+    "in_steps",
     "per_hour",
     "data_gap",
     "observed",
@@ -40,13 +42,16 @@ _USE = (
     "family",
     "outcome",
 )
-_ADVICE = ("hindsight", "recommended_shape")
-_LAST = ("attempt_cost", "attempt", "queued", "waiting_hour", "contended")
+_ADVICE = ("hindsight", "recommended_shape", "advised_shape", "killed", "kept_shape")
+_LAST = ("expected", "attempt_cost", "attempt", "advice", "queued", "waiting_hour", "contended", "recoverable_day")
 
 
 def definitions() -> dict[str, str]:
     """The definition of each relation, as its `.sql` file states it, by name."""
-    return {name: _definition(sql(name)) for name in (*_HOLDING, *_USE, *_ADVICE, *BY_NODE, *UNBUNDLED, *_LAST)}
+    return {
+        name: _definition(sql(name))
+        for name in (*_HOLDING, *_USE, "recommendation", *_ADVICE, *BY_NODE, *UNBUNDLED, *_LAST)
+    }
 
 
 def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> CostMode:
@@ -59,21 +64,12 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
     step = workspace.config.policy.mem_step_bytes
     table(connection, "policy", ("mem_step_bytes DOUBLE",), [(step,)])
     _site_hours(connection, workspace.config.timezone)
-    advise(connection, "hindsight")
+    make_plans(connection, workspace)
+    build(connection, _ADVICE)
     unsized, config = unsized_nodes(connection), workspace.config
     mode = price_resources(connection, config, unsized) if unsized else price_nodes(connection, config)
     build(connection, _LAST)
     return mode
-
-
-def advise(connection: duckdb.DuckDBPyConnection, relation: str) -> None:
-    """Lets `relation` say what attempts should have asked for (cores, mem_bytes, gpus; NULL: what they held).
-
-    Its rows are attempts; what is built afterwards reckons with it as `advised`.
-    """
-    build(connection, (relation,))
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW advised AS SELECT * FROM {relation}")
-    build(connection, ("recommended_shape",))
 
 
 def create_use_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:

@@ -14,7 +14,8 @@ from audit.reporting.wording import Report, node_sizes_known, sentence
 
 WIDTH = 493.2  # 174 mm
 LEFT = 112.0
-ROW = 22.5
+ROW, DENSE = 22.5, 19.0  # from one line to the next; where there are more than LINES
+LINES = 5
 BAR = 14.0
 TOP = 14.0
 _COLUMNS = (WIDTH - 52.0, WIDTH)  # right edges: dollars, share
@@ -78,7 +79,9 @@ def cascade(report: Report, shown: Dollars) -> Cascade:
     cost = report["cost"]
     base, of = _base(report)
     across = (_PLOT_END - LEFT) / base if base else 0.0
-    rows = _placed(_rows(report, base, of), base, across, shown)
+    lines = _rows(report, base, of)
+    pitch = ROW if len(lines) <= LINES else DENSE
+    rows = _placed(lines, base, across, shown, pitch)
     ticks = [usd for usd in scale((base or 0.0) * shown.month_factor) if usd <= (base or 0.0) * shown.month_factor]
     return Cascade(
         rows=rows,
@@ -88,9 +91,9 @@ def cascade(report: Report, shown: Dollars) -> Cascade:
         of=of,
         left=LEFT,
         width=WIDTH,
-        height=TOP + ROW * len(rows),
+        height=TOP + pitch * len(rows),
         bar=BAR,
-        row=ROW,
+        row=pitch,
         held_edge=_held_edge(rows, LEFT + across * cost["held_usd"] if cost["held_usd"] is not None else None),
         alt=_in_words(rows, of, shown),
     )
@@ -107,8 +110,11 @@ def _base(report: Report) -> tuple[float | None, str]:
 
 
 def _rows(report: Report, base: float | None, of: str) -> list[Row]:
-    """The lines before they are placed; a bar that starts at an unknown place is not drawn."""
-    cost, high = report["cost"], report["recoverable"]["high_usd"]
+    """The lines before they are placed; a bar that starts at an unknown place is not drawn.
+
+    The lines add up to what was held through the ceiling; what is expected of that, less reruns, is the last.
+    """
+    cost, high, expected = report["cost"], report["recoverable"]["high_usd"], report["recoverable"]["expected_usd"]
     held, lost = cost["held_usd"], cost["lost_usd"]
     rows: list[Row] = []
     unheld: tuple[Part, ...] = ()
@@ -125,20 +131,33 @@ def _rows(report: Report, base: float | None, of: str) -> list[Row]:
     after = None if usd is None or lost is None else usd + lost
     allowed = bool(report["coverage"]["headline_allowed"])
     label = "Recoverable" + ("" if high is None else ", at most" if allowed else ", measured part")
-    rows.append(Row(label, "recoverable", high, after, _one("recoverable", high), strong=allowed and high is not None))
-    return rows
+    if expected is None or high is None:
+        bar = _one("recoverable", high)
+        return [*rows, Row(label, "recoverable", high, after, bar, strong=allowed and high is not None)]
+    rows.append(Row(label, "ceiling", high, after, _one("ceiling", high)))
+    return [
+        *rows,
+        Row(
+            "Expected, less reruns",
+            "recoverable",
+            expected,
+            after,
+            _one("recoverable", max(0.0, expected)),
+            strong=allowed,
+        ),
+    ]
 
 
 def _one(kind: str, usd: float | None, name: str = "") -> tuple[Part, ...]:
     return () if usd is None else (Part(kind, usd, name),)
 
 
-def _placed(rows: list[Row], base: float | None, across: float, shown: Dollars) -> tuple[Row, ...]:
+def _placed(rows: list[Row], base: float | None, across: float, shown: Dollars, pitch: float) -> tuple[Row, ...]:
     drawn = [replace(row, parts=_parts(row, base, across)) for row in rows]
     return tuple(
         replace(
             row,
-            y=TOP + ROW * number,
+            y=TOP + pitch * number,
             shown=shown.cell(row.usd),
             share=row.usd / base if base and row.usd is not None else None,
             join=_join(row, below),
@@ -159,10 +178,11 @@ def _parts(row: Row, base: float | None, across: float) -> tuple[Part, ...]:
 
 
 def _join(row: Row, below: Row | None) -> float | None:
-    """Where the bar ends, if the next one starts there."""
-    if below is None or row.kind not in ("needed", "lost") or not row.parts or not below.usd or not below.parts:
+    """Where the next bar starts: at the end of this one, or below the ceiling where this one starts too."""
+    joins = ("needed", "lost", "ceiling")
+    if below is None or row.kind not in joins or not row.parts or not below.usd or not below.parts:
         return None
-    return row.parts[-1].x + row.parts[-1].width
+    return row.parts[0].x if row.kind == "ceiling" else row.parts[-1].x + row.parts[-1].width
 
 
 def _part(part: Part, x: float, width: float, base: float) -> Part:
@@ -173,9 +193,10 @@ def _part(part: Part, x: float, width: float, base: float) -> Part:
 
 
 def _held_edge(rows: tuple[Row, ...], x: float | None) -> tuple[float, float, float] | None:
-    """The dashed line from the end of what was held down to the last line, whose bar ends there."""
+    """The dashed line from the end of what was held down to the line of the ceiling, whose bar ends there."""
     held = next(row for row in rows if row.kind == "held")
-    return None if x is None or not held.parts or not rows[-1].usd else (x, held.y + BAR, rows[-1].y)
+    ceiling = next((row for row in rows if row.kind == "ceiling"), rows[-1])
+    return None if x is None or not held.parts or not ceiling.usd else (x, held.y + BAR, ceiling.y)
 
 
 def _in_words(rows: tuple[Row, ...], of: str, shown: Dollars) -> str:

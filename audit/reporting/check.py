@@ -1,9 +1,10 @@
-"""The check strip: the recoverable figure as a product that the reader can work out again, to the cent."""
+"""The check strip: the leading recoverable figure as a product that the reader can work out again, to the cent."""
 
 from dataclasses import dataclass
 
 from audit.reporting.numerals import cents
-from audit.reporting.wording import Report, node_sizes_known, priced_name
+from audit.reporting.won import by_class, is_expected, lead_usd, signed
+from audit.reporting.wording import Report, node_sizes_known
 
 _MOST_DECIMALS = 9
 
@@ -30,19 +31,17 @@ class Check:
 
 def check(report: Report, limit: int = 4) -> Check | None:
     """The strip with at most `limit` lines; None where there is no recoverable figure, or it is 0."""
-    won = report["recoverable"]
-    if not won["high_usd"]:
+    usd = lead_usd(report)
+    if not usd:
         return None
     rows = _products(report) if node_sizes_known(report) else _by_resource(report)
     rest = rows[limit:]
-    month = won["high_usd_per_month"]
+    month = report["recoverable"]["expected_usd_per_month" if is_expected(report) else "high_usd_per_month"]
     return Check(
         lines=tuple(line for line, _ in rows[:limit]),
         more=(len(rest), cents(sum(usd for _, usd in rest))) if rest else None,
-        total=cents(won["high_usd"]),
-        month=None
-        if month is None
-        else (_hours(report["window"]["observed_hours"], won["high_usd"], month), cents(month)),
+        total=cents(usd),
+        month=None if month is None else (_hours(report["window"]["observed_hours"], usd, month), cents(month)),
     )
 
 
@@ -52,7 +51,7 @@ def factors(hours: float, rate: float, usd: float) -> tuple[str, str]:
         h, r = f"{hours:.{decimals}f}", f"{rate:.{decimals}f}"
         if _same(float(h) * float(r), usd):
             break
-    return f"{float(h):,.{decimals}f}", _short(r)
+    return signed(f"{float(h):,.{decimals}f}"), _short(r)
 
 
 def _hours(hours: float, usd: float, month_usd: float) -> str:
@@ -76,14 +75,15 @@ def _short(number: str) -> str:
 
 def _products(report: Report) -> list[tuple[Line, float]]:
     found = []
-    for row in report["recoverable"]["by_class"]:
-        if row["recoverable_usd"]:
-            hours, rate = factors(row["recoverable_hours"], row["usd_per_hour"], row["recoverable_usd"])
-            line = Line(priced_name(row), hours, rate, cents(row["recoverable_usd"]))
-            found.append((line, row["recoverable_usd"]))
+    for row in by_class(report):
+        usd, usd_per_hour = row.usd[1], row.rates[1]
+        if usd and usd_per_hour and row.hours is not None:
+            hours, rate = factors(row.hours, usd_per_hour, usd)
+            found.append((Line(row.name, hours, rate, cents(usd)), usd))
     return found
 
 
 def _by_resource(report: Report) -> list[tuple[Line, float]]:
-    rows = [row for row in report["recoverable_by_resource"] if row["usd"]]
-    return [(Line(row["resource"], None, None, cents(row["usd"])), row["usd"]) for row in rows]
+    key = "expected_usd" if is_expected(report) else "usd"
+    rows = [row for row in report["recoverable_by_resource"] if row[key]]
+    return [(Line(row["resource"], None, None, cents(row[key])), row[key]) for row in rows]

@@ -23,8 +23,14 @@ _DOLLARS = {
     "kept": "cost.kept_usd",
     "not measured": "cost.not_measured_usd",
     "lost": "cost.lost_usd",
-    "recoverable, at most": "recoverable.high_usd",
 }
+_EXPECTED = {
+    "recoverable, expected": "recoverable.expected_usd",
+    "  gross": "recoverable.expected_gross_usd",
+    "  reruns": "recoverable.reruns_usd",
+    "recoverable, low": "recoverable.low_usd",
+}  # where a model was replayed over either window
+_CEILING = {"recoverable, at most": "recoverable.high_usd"}  # and below it by resource
 _HELD = {"core": "cores held", "gpu": "GPUs held", "mem_gib": "GiB of memory held"}
 _RESOURCES = {  # by resource: the hours held of it, what is known of a family's need
     "gpus": ("gpu", "gpus_need_p90"),
@@ -67,7 +73,8 @@ def comparison(a: Row, b: Row) -> Row:
     `change_share` is the change as a share of A. `notes` are lines about what bends the comparison.
     """
     monthly = a["window"]["month_factor"] is not None and b["window"]["month_factor"] is not None
-    pairs = zip(_figures(a, monthly), _figures(b, monthly), strict=True)
+    advised = any(side["recoverable"]["expected_usd"] is not None for side in (a, b))
+    pairs = zip(*(_figures(side, monthly, advised=advised) for side in (a, b)), strict=True)
     return {
         "a": _about(a),
         "b": _about(b),
@@ -124,7 +131,7 @@ def _stated(prices: Prices) -> tuple[Prices, bytes | None]:
     return replace(prices, book="", folder=Path()), book
 
 
-def _figures(report: Row, monthly: bool) -> list[Row]:
+def _figures(report: Row, monthly: bool, *, advised: bool) -> list[Row]:
     """Every figure on the scale that two windows share: key, label, unit, value, and the reason where that is None."""
     hours = report["window"]["observed_hours"]
     factor, unit = (report["window"]["month_factor"], "usd_per_month") if monthly else (1 / hours, "usd_per_hour")
@@ -139,7 +146,8 @@ def _figures(report: Row, monthly: bool) -> list[Row]:
         reason = (why or "not measured") if value is None else None
         return {"figure": key, "label": label, "unit": unit, "value": steady, "reason": reason}
 
-    found = [figure(k, label, unit, times(_at(report, k), factor), reasons.get(k)) for label, k in _DOLLARS.items()]
+    usd_of = _DOLLARS | (_EXPECTED if advised else {}) | _CEILING
+    found = [figure(k, label, unit, times(_at(report, k), factor), reasons.get(k)) for label, k in usd_of.items()]
     for resource in _RESOURCES:
         usd, why = times(_through(report, resource), factor), "no attempt's need of it was measured"
         found.append(figure(f"recoverable_by_resource.{resource}", f"  through {resource}", unit, usd, why))
@@ -149,9 +157,15 @@ def _figures(report: Row, monthly: bool) -> list[Row]:
     measured = report["coverage"]["usd"]
     found.append(figure("coverage.usd", "measured share of held", "share", measured, reasons["coverage.usd"]))
     found.append(figure("attempts", "attempts a day", "attempts_per_day", report["attempts"] / hours * 24, None))
-    for key, label in _SHARES.items():
+    shares = {**_SHARES, "recoverable.expected_usd": "expected share of held"} if advised else _SHARES
+    for key, label in shares.items():
         share = ratio(_at(report, key), report["cost"]["held_usd"])
         found.append(figure(f"{key}.share_of_held", label, "share", share, reasons.get(key)))
+    if advised:
+        kills = report["recoverable"]["kills"] or {}
+        killed = ratio(kills.get("killed"), kills.get("of"))
+        label = "would have been killed, of those advised less"
+        found.append(figure("recoverable.kills.share", label, "share", killed, reasons.get("recoverable.kills")))
     return found
 
 

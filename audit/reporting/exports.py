@@ -33,6 +33,7 @@ LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
             mem_asked_bytes mem_need_p10_bytes mem_need_p50_bytes mem_need_p90_bytes
             cores_asked cores_need_p10 cores_need_p50 cores_need_p90 cores_used_p50
             gpus_asked gpus_need_p10 gpus_need_p50 gpus_need_p90
+            expected_usd killed of slowed
             """.split()
         ),
     ),

@@ -1,53 +1,36 @@
-"""The headline: what could be won back at most, how sure that is, and why there may be none."""
+"""The headline: what could be won back, within what range, how sure that is, and why there may be none.
+
+Where a model was replayed over the window it is *expected*, with low and high as its range; else high, the ceiling.
+"""
 
 from dataclasses import dataclass
 
-from audit.reporting.charts import scale
-from audit.reporting.dollars import Dollars, dollars
-from audit.reporting.numerals import axis_dollars, dollars_prose, percent
+from audit.reporting.dollars import dollars
+from audit.reporting.numerals import percent
+from audit.reporting.won import by_class, is_expected
 from audit.reporting.wording import NOT_MEASURED, Report, held_of, node_sizes_known, sentence
 
-WIDTH = 272.0  # points: 96 mm
 WEEK_HOURS = 168  # below it days say too little of how far they differ
-_DOT = 5.0  # radius of the dot, its outline included
-_LETTER = 0.52  # mean width of a letter or digit of the sans, in parts of its size
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Dollars of the window: the figure, its sampling error, what was contended, and it at other prices.
+    """Dollars of the window: the figure, its range, its sampling error, what was contended, and it at other prices.
 
-    None: not known. `share` is of the dollars held, None where nothing was.
+    None: not known. `is_expected`: by advice given in advance, less reruns (it may be negative), `low` and `high`
+    around it; otherwise it is `high`, by hindsight. `share` is of the dollars held, None where nothing was. `gross` is
+    what `contended_usd` is a part of: the figure before reruns are taken off.
     """
 
     usd: float
+    is_expected: bool
+    low: float | None
+    high: float
+    gross: float | None
     share: float | None
     sampling: tuple[float, float] | None
     contended_usd: float | None
     at_prices: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
-class Label:
-    """A text with its middle at `x`, kept within the drawing."""
-
-    x: float
-    text: str
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The figure on a scale from 0: a dot, the bar of its sampling error, a tick for what was contended (points)."""
-
-    width: float
-    dot: float
-    bar: tuple[float, float] | None
-    bar_label: Label | None
-    tick: float | None
-    tick_label: Label | None
-    scale: tuple[Label, ...]
-    grid: tuple[float, ...]
-    alt: str
 
 
 def headline(report: Report) -> Headline | None:
@@ -55,14 +38,19 @@ def headline(report: Report) -> Headline | None:
     won = report["recoverable"]
     if won["high_usd"] is None or not report["coverage"]["headline_allowed"]:
         return None
-    held, sampling, classes = report["cost"]["held_usd"], won["sampling"], won["by_class"]
-    low, high = (_total([row[f"{end}_recoverable_usd"] for row in classes]) for end in ("low", "high"))
+    held, expected = report["cost"]["held_usd"], is_expected(report)
+    usd = won["expected_usd"] if expected else won["high_usd"]
+    sampling = won["expected_sampling" if expected else "sampling"]
     return Headline(
-        usd=won["high_usd"],
-        share=won["high_usd"] / held if held else None,
+        usd=usd,
+        is_expected=expected,
+        low=won["low_usd"] if expected else None,
+        high=won["high_usd"],
+        gross=won["expected_gross_usd"] if expected else won["high_usd"],
+        share=usd / held if held else None,
         sampling=(sampling["low_usd"], sampling["high_usd"]) if sampling else None,
-        contended_usd=won["contended_usd"],
-        at_prices=(low, high) if low is not None and high is not None and high > low else None,
+        contended_usd=won["expected_contended_usd" if expected else "contended_usd"],
+        at_prices=_at_prices(report),
     )
 
 
@@ -74,10 +62,25 @@ def finding(report: Report) -> str:
         return f"{_held(report)}; {some if report['coverage']['usd'] else 'what they used of it was not measured'}."
     lost, held = report["cost"]["lost_usd"], report["cost"]["held_usd"]
     more = f"; failed attempts lost {share_words(lost / held)}" if lost and held else ""
-    if not head.usd:
+    if not head.high and head.usd >= 0:
         if not _is_any_needed(report):
             return nothing_won(report)
         return f"Nothing of what jobs held could be won back, even with hindsight{more}."
+    return _expected(head, report, more) if head.is_expected else _at_most(head, report, more)
+
+
+def _expected(head: Headline, report: Report, more: str) -> str:
+    advice = "Requests advised in advance would"
+    if head.usd < 0:
+        return f"{advice} have cost more in reruns than they won back{more}."
+    if head.usd == 0:
+        return f"{advice} have won back nothing of what jobs held{more}."
+    if head.share is None:
+        return f"{advice} win back {dollars(report).prose(head.usd)}."
+    return f"{advice} win back {share_words(head.share)} of what jobs held{more}."
+
+
+def _at_most(head: Headline, report: Report, more: str) -> str:
     if head.share is None:
         return f"At most {dollars(report).prose(head.usd)} could be won back, with hindsight."
     if head.share < 0.005:
@@ -105,13 +108,23 @@ def no_sampling(report: Report) -> str:
 
 
 def won_through(report: Report, resource: str) -> float | None:
-    """Dollars of the window that smaller requests of one resource win back.
+    """Dollars of the window that smaller requests of one resource win back at most (of the ceiling).
 
     None where its need was not measured, and so none was counted: of cores, where nothing watched their peak.
     """
+    return _through(report, resource, "usd")
+
+
+def expected_through(report: Report, resource: str) -> float | None:
+    """The same of what is expected, less the reruns of what advice on this resource kills; None too without a model."""
+    return _through(report, resource, "expected_usd") if is_expected(report) else None
+
+
+def _through(report: Report, resource: str, key: str) -> float | None:
     if report["recoverable"]["high_usd"] is None:
         return None
-    usd: float = next((row["usd"] for row in report["recoverable_by_resource"] if row["resource"] == resource), 0.0)
+    rows = [row[key] for row in report["recoverable_by_resource"] if row["resource"] == resource]
+    usd: float | None = rows[0] if rows else 0.0
     if resource == "cores":
         known = any(row["cores_need_p50"] is not None for row in report["families"])
     else:
@@ -136,47 +149,16 @@ def no_headline(report: Report) -> str:
 
 
 def contended_share(head: Headline) -> str | None:
-    """How much of the figure somebody was queueing for: 42%; None where that is not known, or nothing to share."""
-    return percent(head.contended_usd / head.usd, 0) if head.contended_usd is not None and head.usd else None
+    """How much of the figure, before reruns, somebody was queueing for: 42%; None where not known, or of nothing."""
+    return percent(head.contended_usd / head.gross, 0) if head.contended_usd is not None and head.gross else None
 
 
-def spread(report: Report, head: Headline) -> Spread:
-    """The range mark under the headline, as wide as its column."""
-    shown = dollars(report)
-    grid = scale(max([head.usd, *(head.sampling or ())]) * shown.month_factor)
-    top = grid[-1]
-
-    def at(usd: float, margin: float = 0.5) -> float:
-        return min(max(WIDTH * usd * shown.month_factor / top, margin), WIDTH - margin)
-
-    bar = None if head.sampling is None else (at(head.sampling[0]), at(head.sampling[1]))
-    words = None if head.sampling is None else f"sampling error {_from_to(head.sampling, shown)}"
-    tick = None if head.contended_usd is None else at(head.contended_usd)
-    queued = "" if head.contended_usd is None else dollars_prose(head.contended_usd * shown.month_factor)
-    return Spread(
-        width=WIDTH,
-        dot=at(head.usd, _DOT),
-        bar=bar,
-        bar_label=None if bar is None or words is None else _label(sum(bar) / 2, words),
-        tick=tick,
-        tick_label=None if tick is None else _label(tick, f"contended {queued}"),
-        scale=tuple(_label(WIDTH * usd / top, axis_dollars(usd)) for usd in grid),
-        grid=tuple(WIDTH * usd / top for usd in grid),
-        alt=sentence(
-            f"On a scale from 0 to {axis_dollars(grid[-1])}: at most {shown.prose(head.usd)}; "
-            f"{words or 'sampling error not known'}; contended {queued or 'not known'}"
-        ),
-    )
-
-
-def _from_to(ends: tuple[float, float], shown: Dollars) -> str:
-    low, high = (dollars_prose(usd * shown.month_factor) for usd in ends)
-    return f"{low} to {high}"
-
-
-def _label(x: float, text: str, size: float = 7.8) -> Label:
-    half = len(text) * size * _LETTER / 2
-    return Label(min(max(x, half), WIDTH - half), text)
+def _at_prices(report: Report) -> tuple[float, float] | None:
+    """The figure where every node costs the least, and the most, of what is known; None where these are one."""
+    low, high = (_total([row.usd[place] for row in by_class(report)]) for place in (0, 2))
+    if low is None or high is None or low == high:
+        return None
+    return min(low, high), max(low, high)
 
 
 def _held(report: Report) -> str:

@@ -33,9 +33,10 @@ def cents(usd: float) -> str:
 
 def amount(value: float) -> str:
     """A mean count, such as nodes freed at any hour: 0.8, 4.3, 263; "<0.1" for what is not nothing."""
-    if 0 < value < 0.05:
-        return "<0.1"
-    return f"{value:,.0f}" if value >= 99.95 or value == 0 else f"{value:.1f}"
+    size, sign = abs(value), MINUS if value < 0 else ""
+    if 0 < size < 0.05:
+        return "<0.1" if value > 0 else f">{MINUS}0.1"
+    return f"{sign}{size:,.0f}" if size >= 99.95 or value == 0 else f"{sign}{size:.1f}"
 
 
 def percent(share: float, decimals: int = 1) -> str:

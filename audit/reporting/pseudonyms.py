@@ -126,7 +126,8 @@ def pseudonyms(connection: duckdb.DuckDBPyConnection, root: Path, *, real_names:
 
 
 def pseudonymise(report: Mapping[str, Any], names: Pseudonyms) -> dict[str, Any]:
-    """The report as it may be shown: users by pseudonym; accounts, families, files and the site's price books as texts.
+    """The report as it may be shown: users by pseudonym, those of the back-test too; accounts, families, files and the
+    site's price books as texts.
 
     `real_names` says which it is.
     """
@@ -140,10 +141,18 @@ def pseudonymise(report: Mapping[str, Any], names: Pseudonyms) -> dict[str, Any]
         ("evidence", "name"),
     ):
         shown[section] = _with(shown[section], key, names.texts)
+    if sizing := report.get("sizing"):
+        shown["sizing"] = {**sizing, "targets": [_tested(target, names) for target in sizing["targets"]]}
     stated = [price for price in report["prices"] if not price["providers"]]
     own = iter(_with(stated, "source", names.texts))
     shown["prices"] = [price if price["providers"] else next(own) for price in report["prices"]]
     return shown
+
+
+def _tested(target: Mapping[str, Any], names: Pseudonyms) -> dict[str, Any]:
+    """A target of the back-test with its users by pseudonym."""
+    of_users = target["per_user"]
+    return {**target, "per_user": {**of_users, "listed": _with(of_users["listed"], "user", names.users)}}
 
 
 def _with(rows: list[dict[str, Any]], key: str, shown: Callable[[pl.Series], pl.Series]) -> list[dict[str, Any]]:

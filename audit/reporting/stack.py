@@ -1,7 +1,8 @@
 """Geometry of the stacked bar: every dollar of the slice in one bar, named directly, with brackets above.
 
 Points (1/72 inch) in a drawing as wide as the text. The order never changes: used, kept, not measured, lost,
-recoverable, idle, down; its edges are what was needed, what was held, and the capacity.
+recoverable (what is expected of it, then the rest up to the ceiling), idle, down; its edges are what was needed, what
+was held, and the capacity.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ _BAR = 26.0
 _PART = 0.8  # white between two segments, so that they part in grey print too
 _NAME, _VALUE = 8.4 * 0.6, 7.8 * 0.46  # mean widths of a letter of a label's two lines: semibold, and mostly digits
 _INSIDE_FROM = 0.12  # of the bar: a narrower segment has its label below it
-_GROUPS = (("used", "kept", "unmeasured"), ("lost", "recoverable"), ("idle", "down"))
+_GROUPS = (("used", "kept", "unmeasured"), ("lost", "recoverable", "ceiling"), ("idle", "down"))
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,17 @@ def stack(report: Report) -> Stack | None:
 
 def _parts(report: Report) -> list[tuple[str, str, float]] | None:
     """Kind, name and dollars of each segment that is not 0; None where they cannot add up to the bar."""
-    cost, high = report["cost"], report["recoverable"]["high_usd"]
+    cost, high, expected = report["cost"], report["recoverable"]["high_usd"], report["recoverable"]["expected_usd"]
+    won = [("recoverable", "Recoverable", high or 0.0)]
+    if expected is not None and high is not None:
+        sure = min(max(0.0, expected), high)
+        won = [("recoverable", "Expected", sure), ("ceiling", "Up to the ceiling", high - sure)]
     held = [
         ("used", "Used", cost["used_usd"] if high is not None else 0.0),
         ("kept", "Kept", cost["kept_usd"] if high is not None else 0.0),
         ("unmeasured", "Not measured", cost["not_measured_usd"]),
         ("lost", "Lost", cost["lost_usd"]),
-        ("recoverable", "Recoverable", high or 0.0),
+        *won,
     ]
     unheld = [("idle", "Idle", cost["idle_usd"]), ("down", "Down", cost["down_usd"])]
     if not node_sizes_known(report):
@@ -146,7 +151,10 @@ def _brackets(segments: Sequence[Segment], total: float) -> tuple[Bracket, ...]:
         mine = [segment for segment in segments if segment.kind in kinds]
         if mine:
             x, end = mine[0].x, mine[-1].x + mine[-1].width
-            name = "Not held" if "idle" in kinds else listed([segment.name.lower() for segment in mine]).capitalize()
+            names = [segment.name.lower() for segment in mine if segment.kind != "ceiling"]
+            if any(segment.kind == "ceiling" for segment in mine):
+                names = [*(name for name in names if name != "expected"), "recoverable at most"]
+            name = "Not held" if "idle" in kinds else listed(names).capitalize()
             found.append((x, end - x, f"{name} {percent(sum(segment.usd for segment in mine) / total)}"))
     middles = apart([x + width / 2 for x, width, _ in found], [_label_width(words, "") for *_, words in found], WIDTH)
     return tuple(Bracket(x, width, middle, words) for (x, width, words), middle in zip(found, middles, strict=True))

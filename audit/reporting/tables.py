@@ -7,6 +7,7 @@ from typing import Any
 
 from audit.reporting.fitting import fitted
 from audit.reporting.numerals import amount, count_of
+from audit.reporting.won import killed_of
 from audit.reporting.wording import Report, node_sizes_known
 
 BUCKETS = ("held_usd", "used_usd", "kept_usd", "not_measured_usd", "lost_usd", "recoverable_usd")
@@ -45,11 +46,16 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Action:
-    """One thing to do: what it concerns, its dollars of the window, what it frees (None: not counted), its risk."""
+    """One thing to do: what it concerns, its dollars of the window, what it frees (None: not counted), its risk.
+
+    `words` says what the dollars are: expected, or at most; beside what is expected `high` is its ceiling.
+    """
 
     action: str
     of: str
     usd: float
+    words: str
+    high: float | None
     frees: str | None
     risk: str
     risk_reason: str
@@ -101,11 +107,11 @@ def actions(report: Report, limit: int, *, requests: bool) -> Actions:
     """The first `limit` actions, most dollars first; without `requests` only those against failures."""
     every = [row for row in report["actions"] if requests or row["kind"] == "failure"]
     shown = every[:limit]
-    frees = [(row["freed_nodes"], row["freed_gpus"]) for row in shown if row["kind"] == "request"]
+    frees = [_freed(row) for row in shown if row["kind"] == "request"]
     nodes, gpus = (_sum(pair[place] for pair in frees) if frees else None for place in (0, 1))
     return Actions(
-        rows=tuple(_action(row) for row in shown),
-        usd=math.fsum(row["usd"] for row in shown),
+        rows=tuple(_action(row, report["recoverable"]["kills"]) for row in shown),
+        usd=math.fsum(_dollars(row) for row in shown),
         frees=_frees(nodes, gpus),
         more=len(every) - len(shown),
     )
@@ -133,12 +139,33 @@ def _members(name: str | None) -> list[str]:
     return name.split(",") if name and "," in name else []
 
 
-def _action(row: Mapping[str, Any]) -> Action:
+def _dollars(row: Mapping[str, Any]) -> float:
+    usd: float = row["usd"] if row["expected_usd"] is None else row["expected_usd"]
+    return usd
+
+
+def _freed(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Nodes and GPUs, by what is expected where that is known."""
+    name = "freed" if row["expected_usd"] is None else "expected_freed"
+    return row[f"{name}_nodes"], row[f"{name}_gpus"]
+
+
+def _action(row: Mapping[str, Any], kills: Mapping[str, int] | None) -> Action:
     of = count_of(row["attempts"], "attempt")
     if row["families"] is not None:
         of += f" of {row['families']:,} {'family' if row['families'] == 1 else 'families'}"
+    is_expected, risk = row["expected_usd"] is not None, row["risk_reason"]
+    if kills is not None and row["killed"] is not None:
+        risk = f"would have killed {killed_of(row['killed'], kills['of'])}; {risk}"
     return Action(
-        row["action"], of, row["usd"], _frees(row["freed_nodes"], row["freed_gpus"]), row["risk"], row["risk_reason"]
+        action=row["action"],
+        of=of,
+        usd=_dollars(row),
+        words="expected" if is_expected else "at most",
+        high=row["usd"] if is_expected else None,
+        frees=_frees(*_freed(row)),
+        risk=row["risk"],
+        risk_reason=risk,
     )
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.headline import Headline, headline
-from audit.reporting.numerals import amount, count_of, percent, whole
+from audit.reporting.numerals import MINUS, amount, count_of, percent, whole
+from audit.reporting.won import is_expected, lead_words
 from audit.reporting.wording import Report, held_of, node_sizes_known, reason, sentence
 
 
@@ -26,7 +27,7 @@ def tiles(report: Report) -> list[Tile]:
 
 
 def _won(report: Report, head: Headline, shown: Dollars) -> Tile:
-    label = "of held dollars recoverable, at most"
+    label = f"of held dollars recoverable, {lead_words(report)}"
     if head.share is None:
         return Tile(None, label, sentence(reason(report, "cost.held_usd") or "What jobs held could not be priced"))
     held = head.usd / head.share if head.share else report["cost"]["held_usd"]
@@ -35,9 +36,9 @@ def _won(report: Report, head: Headline, shown: Dollars) -> Tile:
 
 def _freed(report: Report) -> Tile:
     """Whole cards and nodes, as a mean over the window: what the dollars are in hardware."""
-    won = report["recoverable"]
-    nodes, gpus, cores = (won[f"freed_{name}"] for name in ("nodes", "gpus", "cores"))
-    label = "freed on average at any hour, at most"
+    won, name = report["recoverable"], "expected_freed" if is_expected(report) else "freed"
+    nodes, gpus, cores = (won[f"{name}_{what}"] for what in ("nodes", "gpus", "cores"))
+    label = f"freed on average at any hour, {lead_words(report)}"
     if nodes is None:
         return Tile(
             None, label, "Not known" if node_sizes_known(report) else "Node sizes unknown: each resource by itself"
@@ -101,4 +102,5 @@ def _hours(report: Report) -> Tile:
 
 
 def _usd(usd: float, shown: Dollars) -> str:
-    return f"${whole(usd * shown.month_factor)}"
+    text = whole(usd * shown.month_factor)
+    return f"{MINUS}${text.removeprefix(MINUS)}" if text.startswith(MINUS) else f"${text}"

@@ -37,7 +37,7 @@ def back_test(cases: Cases, targets: Sequence[str] = (), watch: Watch = lambda _
     if len(too_few) == len(finished):
         most = max(finished.values(), default=0)
         raise NoReportError(
-            f"no target was measured in {LEAST_FINISHED} finished attempts (the most: {most}): there is nothing to score",
+            f"no target was measured in {LEAST_FINISHED} finished attempts (the most: {most}): nothing to score",
             remedy="measure longer or ingest more",
         )
     scores = []

@@ -10,10 +10,11 @@ _COMPARED = (None, 0.99)  # levels of the methods shown; None: as issued
 
 def heading(score: Score) -> str:
     """What was judged, in one line."""
-    told, abstained = score, score["abstained"]
+    abstained = score["abstained"]
     return (
-        f"{told['target']} ({told['unit']}), foreseen at the {told['mode']}: {told['attempts']:,} attempts, "
-        f"{told['measured']:,} measured, {told['scored']:,} judged in {told['bursts']:,} bursts of {told['users']:,} users; "
+        f"{score['target']} ({score['unit']}), foreseen at the {score['mode']}: {score['attempts']:,} attempts of "
+        f"{score['users']:,} users, {score['measured']:,} measured, "
+        f"{score['scored']:,} judged in {score['bursts']:,} bursts; "
         f"the request was kept for {_percent(abstained['share'])} (after the first 1,000: "
         f"{_percent(abstained['share_after_1000'])})"
     )

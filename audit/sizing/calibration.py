@@ -38,7 +38,7 @@ TINY = 1e-9  # on a logarithmic scale: equal
 
 
 def spread(base: Floats, levels: Floats) -> Floats:
-    """The unit of scores, (n,): the square root of what lies between the median and the 95 % forecast; 1 for one amount."""
+    """The unit of scores, (n,): the square root of the way from median to 95 % forecast; 1 for one amount."""
     if base.shape[1] == 1:
         return np.ones(len(base))
     middle, high = (int(np.searchsorted(levels, level)) for level in (0.5, 0.95))
@@ -110,8 +110,9 @@ class Calibrator:
     def _owed(self, debt: Floats) -> Floats:
         """How far misses lie from what a level allows."""
         if not self.whole:
-            return debt[0]
-        return np.where(debt[0] > 0, debt[0], np.where(debt[1] < 0, debt[1], 0.0))
+            return np.asarray(debt[0])
+        owed: Floats = np.where(debt[0] > 0, debt[0], np.where(debt[1] < 0, debt[1], 0.0))
+        return owed
 
 
 @dataclass(frozen=True)

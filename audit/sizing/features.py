@@ -38,7 +38,7 @@ def groups(attempts: Attempts) -> dict[str, Ints]:
 
 
 def summarise(values: Floats, counts: Ints) -> Floats:
-    """Windows of logarithmic needs, newest first and NaN beyond what there is, as `SUMMARY`: (n, WINDOW) to (n, stats)."""
+    """Windows of logarithmic needs, newest first, NaN beyond what there is, as `SUMMARY`: (n, WINDOW) to (n, stats)."""
     size = np.isfinite(values).sum(axis=1)
     ordered = np.sort(values, axis=1)
     each = np.arange(len(values))
@@ -145,7 +145,7 @@ def _pending(problem: Problem) -> Floats:
 
 
 def anchor(seen: Seen) -> Floats:
-    """The need of attempts like it, in the middle: what forecasts are made relative to. The request where none ended."""
+    """The need of attempts like it, in the middle: what forecasts are relative to. The request where none ended."""
     middle = seen.empirical("q500")
     return np.where(np.isfinite(middle), middle, np.where(np.isfinite(seen.log_asked), seen.log_asked, 0.0))
 

@@ -1,4 +1,4 @@
-"""What was known when: the only door from an attempt to the outcomes of others, and it opens only on those that had ended.
+"""What was known when: the only door from an attempt to the outcomes of others, open on those that had ended.
 
 Whatever a forecast rests on carries the moment at which it was known; later than the decision, it is refused.
 """

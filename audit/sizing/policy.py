@@ -22,7 +22,7 @@ class Policy:
     clock: float = 1.5  # the expert is chosen again each time so many times as many attempts have ended
     clock_from: int = 1000
     retry: float = 2.0  # times what attempts like it were killed at, as long as none has got through since
-    better: float = 0.1  # share of the cost that a challenger must save to replace the champion
+    better: float = 0.05  # share of the cost that a challenger must save to replace the champion
 
 
 POLICY = Policy()
@@ -53,3 +53,10 @@ def at_least_known(amount: Floats, killed_at: Floats, unproven: Flags, policy: P
 def at_most_asked(amount: Floats, asked: Floats) -> Floats:
     """No advice lies above the request: that is the user's to raise (and is warned of)."""
     return np.where(np.isfinite(asked) & np.isfinite(amount), np.minimum(amount, asked), amount)
+
+
+def never_fewer(target: Target, amount: Floats, most_like: Floats) -> Floats:
+    """Of what comes in whole numbers, never fewer than an attempt like it made use of (NaN: none did)."""
+    if not target.whole:
+        return amount
+    return np.where(np.isfinite(most_like) & np.isfinite(amount), np.maximum(amount, most_like), amount)

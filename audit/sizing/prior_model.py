@@ -30,13 +30,15 @@ class Prior:
         NaN where the request does not name the target.
         """
         over = self.forest.quantiles(request_columns(request))[0]
-        return np.exp(np.minimum(over, 50.0)) * max(asked, target.floor)
+        needs: Floats = np.exp(np.minimum(over, 50.0)) * max(asked, target.floor)
+        return needs
 
 
 def request_columns(request: Floats) -> Floats:
     """What the forest looks at, from (rows, 4): cores, memory, GPUs, time limit; NaN where not said or nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(request > 0, np.log(request), np.nan)
+        columns: Floats = np.where(request > 0, np.log(request), np.nan)
+    return columns
 
 
 def load_prior(target: str) -> Prior | None:

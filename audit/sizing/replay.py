@@ -1,4 +1,4 @@
-"""The back-test: every attempt forecast as it would have been when it was decided on, by every expert and every rival."""
+"""The back-test: every attempt foreseen as it would have been when it was decided on, by each expert and rival."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
 
     def margins(base: Floats) -> Calibrated:
         return calibrate(
-            base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user, pending=seen.pending,
-            by_end=known.by_end, count=known.count, whole=problem.target.whole,
+            base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user,
+            pending=seen.pending, by_end=known.by_end, count=known.count, whole=problem.target.whole,
         )  # fmt: skip
 
     experts: dict[str, Calibrated] = {}
@@ -77,7 +77,9 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
 
 def blend(bases: dict[str, Floats]) -> Floats:
     """The mean of what two learned models and two rules say: their faults differ, so some of them cancel."""
-    return np.mean([np.broadcast_to(bases[name], (len(bases[name]), len(LEVELS))) for name in BLENDED], axis=0)
+    wide = [np.broadcast_to(bases[name], (len(bases[name]), len(LEVELS))) for name in BLENDED]
+    mean: Floats = np.mean(wide, axis=0)
+    return mean
 
 
 def learned(problem: Problem, known: Known, seen: Seen, watch: Watch) -> dict[str, Floats]:

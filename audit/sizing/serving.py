@@ -71,21 +71,20 @@ class Served:
         user = self.user_rows(text_hashes([job.user]))
         base = self.base(seen)
         unit = spread(base, np.array(LEVELS))
-        logs = np.minimum(self.issue(base, unit, user, seen.pending)[0], MOST_LOG)
+        logs = self.issue(base, unit, user, seen.pending)[0]
         killed_at, unproven = self.histories.bound(groups)
-        low = np.log(self.target.floor)
         return Forecast(
             target=self.target,
             expert=self.expert,
-            needs=np.where(logs <= low, 0.0, np.exp(logs)),
-            base=np.exp(np.minimum(np.broadcast_to(base[0], logs.shape), MOST_LOG)),
+            needs=self._need(logs),
+            base=self._need(np.broadcast_to(base[0], logs.shape)),
             spread=float(unit[0]),
             margins=np.exp(np.clip(logs - base[0], -MOST_LOG, MOST_LOG)),
             missed=self._missed(self.calibrator.debt, self.calibrator.weight),
             missed_user=self._missed(self.calibrator.user_debt[user[0]], self.calibrator.user_weight[user[0]]),
             like=round(float(seen.count("key")[0])),
             like_user=round(float(seen.count("user")[0])),
-            most_like=float(np.exp(np.minimum(seen.stat("key", "most")[0], MOST_LOG))),
+            most_like=float(self._need(seen.stat("key", "most"))[0]),
             killed_at=killed_at,
             unproven=unproven,
         )
@@ -118,6 +117,11 @@ class Served:
             return np.zeros(len(user), np.int64)
         at = np.minimum(np.searchsorted(self.users, user), len(self.users) - 1)
         return np.where(self.users[at] == user, at, len(self.users)).astype(np.int64)
+
+    def _need(self, logs: Floats) -> Floats:
+        """Amounts of the target from logarithms; next to nothing is nothing."""
+        plain = np.exp(np.minimum(logs, MOST_LOG))
+        return np.where(plain <= self.target.floor * (1 + 1e-9), 0.0, plain)
 
     def _missed(self, debt: Floats, weight: float) -> Floats:
         """Which share of needs lay above the forecasts, by level."""

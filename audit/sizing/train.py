@@ -1,6 +1,5 @@
 """What `audit train` does: each target is played through, its model fitted anew, compared with the earlier, written."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -12,17 +11,17 @@ import numpy as np
 
 from audit.errors import NoReportError
 from audit.sizing.attempts import LEVELS
+from audit.sizing.backtest import document, write
 from audit.sizing.calibration import SETTINGS
 from audit.sizing.cases import Cases
 from audit.sizing.identity import Names
 from audit.sizing.model_set import Facts, TargetModel, readable, remove_others, save_model
 from audit.sizing.policy import POLICY
 from audit.sizing.replay import LEAST_FINISHED, Replay, replay
-from audit.sizing.scores import SCHEMA, score
+from audit.sizing.scores import score
 from audit.sizing.training import Comparison, compare, kept, served, taken
 from audit.sizing.waste import killed, waste
 
-BACKTEST: Final = "backtest.json"
 _LIBRARIES: Final = ("numpy", "scikit-learn", "lightgbm", "capacity-audit")
 
 Watch = Callable[[str], None]
@@ -77,8 +76,7 @@ def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _:
     for model in models.values():
         save_model(folder, model)
     remove_others(folder, set(models))
-    text = json.dumps({"schema": SCHEMA, "targets": scores}, indent=1, allow_nan=False) + "\n"
-    (folder / BACKTEST).write_text(text, encoding="ascii")
+    write(document(scores, generated_sample=setting.generated_sample), folder)
     return Training(models, replays, too_few)
 
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
 from audit.accounting import figures
-from audit.workspace import Config, Policy, Prices, Workspace
+from audit.workspace import QUANTILES, Config, Policy, Prices, Workspace
 
 GIB = 2**30
 DAY = datetime(2026, 5, 4)
@@ -86,6 +87,25 @@ class Cluster:
         times = {"start_time": at(start), "end_time": at(end), "elapsed_s": (end - start) * 3600}
         self.add("step", job_id_raw=job_id, submit=at(submit), step_id=step_id, **{**times, **values})
 
+    def advise(
+        self, job_id: str, *, submit: float = 0, quantiles: tuple[float, ...] = QUANTILES, **values: Any
+    ) -> None:
+        """What the model replayed would have advised an attempt, the same at each of the quantiles."""
+        told = {"abstained": False, **values}
+        for quantile in quantiles:
+            self.add("replay", job_id_raw=job_id, submit=at(submit), quantile=quantile, **told)
+
+    @cached_property
+    def root(self) -> Path:
+        """The engagement's folder, with the replay in it where there is one."""
+        if "replay" not in self.rows:
+            return Path()
+        self._folder = TemporaryDirectory()
+        path = Path(self._folder.name) / "models" / "replay.parquet"
+        path.parent.mkdir()
+        self.connect().execute("COPY replay TO $path (FORMAT parquet)", {"path": str(path)})
+        return Path(self._folder.name)
+
     def connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
         connection.execute(_RELATIONS)
@@ -111,7 +131,7 @@ class Cluster:
             prices=self.prices,
             policy=self.policy,
         )
-        return Workspace(Path(), config)
+        return Workspace(self.root, config)
 
     @cached_property
     def made(self) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:

@@ -60,3 +60,7 @@ CREATE TABLE evidence_file (
     attempts BIGINT, steps BIGINT, rejects BIGINT, other_cluster BIGINT, first_time TIMESTAMP,
     last_time TIMESTAMP, generated BOOLEAN
 );
+CREATE TABLE replay (
+    cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, quantile DOUBLE, cores DOUBLE, mem_bytes DOUBLE,
+    gpus DOUBLE, abstained BOOLEAN
+);

@@ -3,7 +3,7 @@
 `report` is a GPU cluster, `cpu_report` the slice of its nodes without GPUs, `unmeasured_report` the same evidence with
 every measure of use struck out, `unbundled_report` without the node inventory, `short_report` three days without a
 month, `hostile_report` with every name written by somebody who means harm, `round_report` one with figures to work
-with by hand.
+with by hand. `advised_report` and `advised_round_report` have a model replayed over the window, and its back-test.
 """
 
 import fcntl
@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from audit.accounting.figures import figures
+from audit.accounting.views import create_use_views
 from audit.sample import ACCELERATORS, generate
-from audit.store import Options, ingest, open_current
-from audit.workspace import config_text, create_workspace
+from audit.store import Options, Store, ingest, open_current
+from audit.workspace import QUANTILES, config_text, create_workspace
 
 Report = dict[str, Any]
 Line = dict[str, str]
@@ -32,7 +33,24 @@ HOSTILE = {
 }
 
 
-def made(folder: Path, *, partitions: tuple[str, ...] = (), inventory: bool = True, use: bool = True) -> Report:
+# In stead of a model: what was used and a tenth more, less of some, the more of them the lower the quantile; of one
+# attempt in eight nothing.
+ADVICE = """
+    SELECT cluster, job_id_raw, submit, quantile, CAST(NULL AS DOUBLE) AS cores,
+        CAST(mem_used_bytes * CASE WHEN number % 1000 < 1000 * (1 - quantile) THEN 0.9 ELSE 1.1 END AS DOUBLE) AS mem_bytes,
+        CAST(CASE WHEN number % 200 = 1 THEN gpus_used - 1 ELSE gpus_used END AS DOUBLE) AS gpus, number % 8 = 3 AS abstained
+    FROM (SELECT *, row_number() OVER (ORDER BY submit, job_id_raw) AS number FROM usage) CROSS JOIN quantile
+"""
+
+
+def made(
+    folder: Path,
+    *,
+    partitions: tuple[str, ...] = (),
+    inventory: bool = True,
+    use: bool = True,
+    advised: bool = False,
+) -> Report:
     """A report of a generated fortnight: 1,500 jobs on 15 nodes with 32 GPUs."""
     sample = generate(folder / "evidence", folder / "truth", jobs=1500, gpus=32, days=14)
     if not inventory:
@@ -53,7 +71,19 @@ def made(folder: Path, *, partitions: tuple[str, ...] = (), inventory: bool = Tr
     failed = [result.error for result in ingest(workspace, [], options=Options(generated=True)) if result.error]
     assert not failed, failed
     with open_current(workspace, lambda _: None) as store:
+        if advised:
+            advise(store)
         return json.loads(json.dumps(figures(store.connection, workspace)))
+
+
+def advise(store: Store) -> None:
+    """Writes the replay that a model would have left."""
+    path = store.workspace.replay
+    path.parent.mkdir()
+    create_use_views(store.connection, store.workspace)
+    store.connection.execute("CREATE TEMP TABLE quantile (quantile DOUBLE)")
+    store.connection.executemany("INSERT INTO quantile VALUES (?)", [[quantile] for quantile in QUANTILES])
+    store.connection.execute(f"COPY ({ADVICE}) TO $path (FORMAT parquet)", {"path": str(path)})
 
 
 def without_use(dump: str) -> Iterator[str]:
@@ -104,6 +134,11 @@ def unmeasured_copy(once: Callable[..., Callable[[], Report]]) -> Callable[[], R
 @pytest.fixture(scope="session")
 def unbundled_copy(once: Callable[..., Callable[[], Report]]) -> Callable[[], Report]:
     return once("unbundled", inventory=False)
+
+
+@pytest.fixture(scope="session")
+def advised_copy(once: Callable[..., Callable[[], Report]]) -> Callable[[], Report]:
+    return once("advised", advised=True)
 
 
 @pytest.fixture
@@ -200,6 +235,101 @@ def round_report(gpu_copy: Callable[[], Report]) -> Report:
         action(report, "request", "memory", 20, "Lower the memory", freed_nodes=0.1, freed_gpus=0.5, families=3),
     ]
     return report
+
+
+@pytest.fixture
+def advised_report(advised_copy: Callable[[], Report]) -> Report:
+    """The GPU cluster with advice replayed over its fortnight and back-tested."""
+    return advised_copy() | {"sizing": {"schema": "audit-backtest/1", "targets": [back_test(name) for name in TARGETS]}}
+
+
+@pytest.fixture
+def advised_round_report(round_report: Report) -> Report:
+    """Of the 80 at most, 60 gross less 10 of reruns are expected: 50, low 30; by GPUs 35 of 60, by memory 15 of 20."""
+    won = round_report["recoverable"]
+    won.update(in_both({"expected": 50, "expected_gross": 60, "reruns": 10, "low": 30, "expected_contended": 15}))
+    won.update(expected_freed_nodes=0.3, expected_freed_gpus=1.2, expected_freed_cores=10.0, quantile=0.99)
+    won["expected_sampling"] = {"days": 14, "resamples": 2000, "low_usd": 40.0, "high_usd": 58.0}
+    won["kills"] = {"killed": 3, "of": 120, "by_memory": 2, "by_gpus": 1}
+    won["slowed"] = {"slowed": 4, "of": 120}
+    won["abstained"] = {"attempts": 20, "of": 200, "usd": 90.0}
+    won["policy_too_bold"] = False
+    keys = ("quantile", "gross_usd", "reruns_usd", "net_usd", "killed", "of", "slowed")
+    rows = ((0.9, 70.0, 90.0, -20.0, 30, 124, 9), (0.95, 66.0, 40.0, 26.0, 12, 122, 6))
+    rows += ((0.99, 60.0, 10.0, 50.0, 3, 120, 4), (0.995, 54.0, 4.0, 50.0, 1, 119, 2))
+    won["sensitivity"] = [dict(zip(keys, row, strict=True)) for row in rows]
+    won["by_class"][0].update(expected_hours=5.0, expected_gpu_hours=40.0, expected_core_hours=80.0, expected_usd=50.0)
+    price = {"node_class": "8xH100", "usd_per_hour": 10.0, "low_usd_per_hour": 4.0, "high_usd_per_hour": 16.0}
+    round_report["prices"] = [{**round_report["prices"][0], **price}]
+    expected = {"gpus": (35, 0.3, 1.1, 1), "memory": (15, 0.0, 0.1, 2)}
+    for row in round_report["actions"]:
+        if row["kind"] == "request":
+            usd, nodes, gpus, killed = expected[row["subject"]]
+            row.update(expected_usd=float(usd), expected_usd_per_month=2.0 * usd, killed=killed)
+            row.update(expected_freed_nodes=nodes, expected_freed_gpus=gpus)
+    round_report["reasons"] = {key: why for key, why in round_report["reasons"].items() if "recoverable" not in key}
+    return round_report | {"sizing": {"schema": "audit-backtest/1", "targets": [back_test("memory")]}}
+
+
+TARGETS = ("memory", "walltime", "cores", "gpus", "vram", "gpu_activity")
+
+
+def back_test(target: str, **changed: Any) -> Report:
+    """One target's back-test, worked out by nobody: 10,000 attempts, 9,000 of them scored, in 700 bursts."""
+    kept = {0.5: (0.52, 0.49, 0.55), 0.9: (0.903, 0.88, 0.92), 0.95: (0.946, 0.93, 0.96), 0.99: (0.987, 0.98, 0.993)}
+
+    def method(name: str, role: str, margin: str, kills: int, over: float, waste: float) -> Report:
+        share = {"kill_share": kills / 9000, "over_request": over, "waste": waste * 1e9, "waste_share": waste}
+        level = None if margin == "as_issued" else 0.99
+        told = {"method": name, "role": role, "margin": margin, "level": level, "attempts": 9800, "advised": 9000}
+        return {**told, "kills": kills, **share, "pinball": None if level is None else 0.05}
+
+    rivals = (
+        ("request", 0, 4.1, 3.1),
+        ("last_two", 4100, 0.98, 0.9),
+        ("key_max", 900, 2.2, 1.3),
+        ("p95", 1300, 1.9, 1.1),
+    )
+    row = {
+        "target": target,
+        "unit": "bytes",
+        "kills": target in ("memory", "walltime", "gpus"),
+        "mode": "submit",
+        "from": "2026-05-01T05:00:00Z",
+        "to": "2026-05-15T04:00:00Z",
+        "attempts": 10000,
+        "measured": 9800,
+        "bounds": 120,
+        "scored": 9000,
+        "abstained": {"attempts": 1000, "share": 0.1, "share_after_1000": 0.06},
+        "bursts": 700,
+        "users": 40,
+        "coverage": [
+            {"level": level, "realised": share, "low": low, "high": high, "below": share, "error": share - level,
+             "without_bounds": share}
+            for level, (share, low, high) in kept.items()
+        ],
+        "per_user": {
+            "least_attempts": 500,
+            "users": 10,
+            "within_2_points": [{"level": level, "share": 0.8} for level in kept],
+            "listed": [{"user": "u1", "attempts": 800, "bursts": 90, "realised": []}],
+        },
+        "worst_1000": [{"level": level, "realised": share - 0.02, "from": None, "to": None}
+                       for level, (share, _, _) in kept.items()],
+        "pinball": [],
+        "methods": [
+            method("model", "model", "model", 90, 1.5, 0.6),
+            method("forest", "expert", "own", 95, 1.6, 0.7),
+            *(method(name, "rival", "as_issued", kills, over, waste) for name, kills, over, waste in rivals),
+            *(method(name, "rival", "own", 85, over + 1, waste + 0.2) for name, _, over, waste in rivals),
+        ],
+        "equal_kills": [
+            {"kill_share": 0.01, "level": 0.99, "attempts": 9800, "methods": [], "best_fixed": "key_max",
+             "best_in_hindsight": "p95", "model_to_fixed": 0.82, "model_to_fixed_frozen": 0.8, "model_to_hindsight": 0.9}
+        ],
+    }  # fmt: skip
+    return row | changed
 
 
 def in_both(dollars: dict[str, float]) -> dict[str, float]:

@@ -13,10 +13,11 @@ from pypdf import PdfReader
 from audit.reporting.cascade import cascade
 from audit.reporting.definition import definition
 from audit.reporting.dollars import dollars
-from audit.reporting.headline import WIDTH, finding, headline, no_sampling, spread
+from audit.reporting.headline import finding, headline, no_sampling
 from audit.reporting.page import Page, render_page
 from audit.reporting.pages.answer import answer
 from audit.reporting.pdf import render_pdf
+from audit.reporting.spread import WIDTH, spread
 from audit.reporting.tables import actions
 from audit.reporting.tiles import tiles
 from audit.reporting.wording import status
@@ -192,7 +193,7 @@ def test_the_range_mark_is_to_scale_and_its_labels_stay_within_it(round_report: 
     unit = mark.dot / 160
     assert mark.bar == pytest.approx((120 * unit, min(200 * unit, WIDTH - 0.5)), abs=0.01)
     assert mark.tick == pytest.approx(40 * unit)
-    labels = [label for label in (mark.bar_label, mark.tick_label, *mark.scale) if label is not None]
+    labels = [label for label in (mark.label, mark.tick_label, *mark.scale) if label is not None]
     assert all(0 < label.x < WIDTH for label in labels)
 
 

@@ -1,5 +1,5 @@
--- explain_days: the days of the window as it was observed, as they are at the site, and what was recoverable on each.
-SELECT s.day, coalesce(sum(p.recoverable_usd), 0) AS recoverable_usd,
-    CASE WHEN $measure = 'days' THEN 1 ELSE coalesce(sum(p.recoverable_usd), 0) END AS amount,
-    CAST(NULL AS DOUBLE) AS of_amount
-FROM site_hour AS s LEFT JOIN partition_hour AS p USING (hour) GROUP BY s.day
+-- explain_days: the days of the window as it was observed, as they are at the site, and what was recoverable on each: with
+-- hindsight, and by advice given before, less reruns.
+SELECT day, recoverable_usd, expected_usd, CASE $measure WHEN 'days' THEN 1 WHEN 'expected_usd' THEN expected_usd
+        ELSE recoverable_usd END AS amount, CAST(NULL AS DOUBLE) AS of_amount
+FROM recoverable_day

@@ -5,7 +5,7 @@ WITH sized AS (
         CASE $measure WHEN 'installed' THEN installed_hours WHEN 'down' THEN down_hours
             WHEN 'capacity' THEN installed_hours - down_hours WHEN 'idle' THEN installed_hours - down_hours - held_hours
             WHEN 'idle_reserved' THEN reserved_hours WHEN 'held' THEN held_hours
-            WHEN 'recoverable' THEN recoverable_hours ELSE installed_hours END AS hours,
+            WHEN 'recoverable' THEN recoverable_hours WHEN 'expected' THEN expected_hours ELSE installed_hours END AS hours,
         CASE $unit WHEN 'usd' THEN usd_per_hour WHEN 'core' THEN cores WHEN 'gpu' THEN gpus
             WHEN 'mem_gib' THEN mem_bytes / 1073741824 ELSE 1 END AS worth
     FROM node_hours

@@ -1,4 +1,2 @@
--- recoverable_by_day: recoverable dollars of each day of the window as it was observed, days as they are at the site.
-SELECT s.day, coalesce(total(p.recoverable_usd), 0) AS recoverable_usd
-FROM site_hour AS s LEFT JOIN partition_hour AS p USING (hour)
-GROUP BY s.day ORDER BY s.day
+-- recoverable_by_day: what could be won back on each day, in their order: the draws of days take them by number.
+SELECT day, recoverable_usd, expected_usd FROM recoverable_day ORDER BY day

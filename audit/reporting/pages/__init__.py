@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from audit.reporting.pages.advice import advice
 from audit.reporting.pages.answer import answer
 from audit.reporting.pages.evidence import evidence
 from audit.reporting.pages.failures import failures
+from audit.reporting.pages.foresight import foresight
 from audit.reporting.pages.gpus import gpus
 from audit.reporting.pages.method import method
 from audit.reporting.pages.sure import sure
@@ -23,6 +25,8 @@ PAGES: Mapping[str, PageMaker] = {
     "use": use,
     "failures": failures,
     "sure": sure,
+    "foresight": foresight,
+    "advice": advice,
     "method": method,
     "evidence": evidence,
 }

@@ -9,8 +9,9 @@ from typing import Any
 from audit.reporting.charts import LyingBar, lying_bars, scale
 from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.fitting import fitted
-from audit.reporting.headline import Headline, headline, no_sampling, nothing_won, won_through
+from audit.reporting.headline import Headline, expected_through, headline, no_sampling, nothing_won, won_through
 from audit.reporting.numerals import axis_dollars, count_of, percent, whole
+from audit.reporting.won import ClassWon, by_class, is_expected, lead_usd, lead_words
 from audit.reporting.wording import Report, listed, priced_name
 
 LEDE_LETTERS = 205  # two lines
@@ -106,10 +107,12 @@ def sure(report: Report) -> dict[str, Any]:
         "lede": _lede(report, head, at_prices),
         "headline": head is not None,
         "unit": money.unit,
-        "moves": None if head is None or not head.usd else _moves(head, at_prices, money, no_sampling(report)),
+        "words": lead_words(report),
+        "has_advice": is_expected(report) or bool(report.get("sizing")),
+        "moves": None if head is None or head.usd <= 0 else _moves(head, at_prices, money, no_sampling(report)),
         "prices": [_in_cells(row, money) for row in _cut(prices)],
         "all_prices": _in_cells(_together(prices), money),
-        "sampling": report["recoverable"]["sampling"],
+        "sampling": report["recoverable"]["expected_sampling" if is_expected(report) else "sampling"],
         "covered": _covered(report),
         "left": LEFT,
         "measured_width": MEASURED_END - LEFT,
@@ -137,11 +140,12 @@ def _lede(report: Report, head: Headline | None, at_prices: tuple[float, float] 
         parts.append(f"between {_from_to(at_prices, money)} at other prices")
     if head.sampling:
         parts.append(f"between {_from_to(head.sampling, money)} with days drawn anew")
-    if not head.usd:
+    if not head.high and head.usd >= 0:
         return f"{first}. {nothing_won(report)}"
+    what = "What advice is expected to win back" if head.is_expected else "The most that could be won back"
     if not parts:
-        return f"{first}. The most that could be won back is {money.prose(head.usd)}."
-    first = f"{first}. The most that could be won back, {money.prose(head.usd)}, lies"
+        return f"{first}. {what} is {money.prose(head.usd)}."
+    first = f"{first}. {what}, {money.prose(head.usd)}, lies"
     whole_lede = f"{first} {listed(parts)}."
     return whole_lede if len(whole_lede) <= LEDE_LETTERS else f"{first} {parts[0]}."
 
@@ -154,6 +158,7 @@ def _from_to(ends: tuple[float, float], money: Dollars) -> str:
 def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars, no_days: str) -> Moves:
     queued = None if head.contended_usd is None else (0.0, head.contended_usd)
     spans = (
+        *_range(head),
         ("Lowest to highest price", at_prices, "no basis", False),
         ("Sampling error, 5 to 95%", head.sampling, no_days, False),
         ("Part that is contended", queued, "not measured", True),
@@ -164,7 +169,7 @@ def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars
     marks = []
     for number, (label, ends, why, measurable) in enumerate(spans):
         low, high = ends or (None, None)
-        drawn = None if ends is None else (LEFT + ends[0] * unit, LEFT + ends[1] * unit)
+        drawn = None if ends is None else (LEFT + max(0.0, ends[0]) * unit, LEFT + max(0.0, ends[1]) * unit)
         marks.append(
             Mark(
                 label,
@@ -188,24 +193,33 @@ def _moves(head: Headline, at_prices: tuple[float, float] | None, money: Dollars
             for step in steps
         ),
         height=TOP + ROW * (len(marks) + 1),
-        alt=f"At most {whole(head.usd * money.factor)} {money.unit}. {'; '.join(words)}.",
+        alt=f"{'Expected' if head.is_expected else 'At most'} {whole(head.usd * money.factor)} {money.unit}. "
+        f"{'; '.join(words)}.",
     )
+
+
+def _range(head: Headline) -> list[tuple[str, tuple[float, float], str, bool]]:
+    """What is expected lies between low, where that is known, and the ceiling."""
+    if not head.is_expected:
+        return []
+    if head.low is None:
+        return [("Up to the ceiling", (head.usd, head.high), "", False)]
+    return [("Low to high, the ceiling", (head.low, head.high), "", False)]
 
 
 def _at_prices(report: Report) -> list[AtPrices]:
     """By node class, most dollars first; where node sizes are unknown, by resource as far as it has one price."""
-    won = report["recoverable"]
-    if won["high_usd"] is None:
+    if lead_usd(report) is None:
         return []
     if report["cost"]["mode"] == "node":
-        return [_at_class_prices(row, report["prices"]) for row in won["by_class"]]
+        return [_at_class_prices(row) for row in by_class(report)]
     names = {"core": "cores", "mem_gib": "memory"}
     of_gpus = [price for price in report["prices"] if price["resource"] not in names]
     found = []
     for price in report["prices"]:
         resource = names.get(price["resource"], "gpus")
         known = resource != "gpus" or len(of_gpus) == 1  # several cards: nothing tells whose dollars they are
-        counted = won_through(report, resource)
+        counted = (expected_through if is_expected(report) else won_through)(report, resource)
         mine = counted if known else None
         low, used, high = rates = _rates(price)
         ends = [
@@ -216,12 +230,8 @@ def _at_prices(report: Report) -> list[AtPrices]:
     return found
 
 
-def _at_class_prices(row: Mapping[str, Any], prices: list[Mapping[str, Any]]) -> AtPrices:
-    mine = (row["node_class"], row["usd_per_hour"])
-    price = next((p for p in prices if (p["node_class"], p["usd_per_hour"]) == mine), None)
-    rates = (None, row["usd_per_hour"], None) if price is None else _rates(price)
-    usd = (row["low_recoverable_usd"], row["recoverable_usd"], row["high_recoverable_usd"])
-    return AtPrices(fitted(priced_name(row), NAME_ROOM), 1, row["nodes"], rates, usd)
+def _at_class_prices(row: ClassWon) -> AtPrices:
+    return AtPrices(fitted(row.name, NAME_ROOM), 1, row.nodes, row.rates, row.usd)
 
 
 def _rates(price: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:

@@ -8,8 +8,9 @@ from typing import Any
 from audit.reporting import wording
 from audit.reporting.charts import Column, Histogram, histogram, scale
 from audit.reporting.dollars import Dollars, dollars
-from audit.reporting.headline import won_through
+from audit.reporting.headline import expected_through, won_through
 from audit.reporting.numerals import percent
+from audit.reporting.won import is_expected
 from audit.reporting.wording import Report
 
 WIDTH = 367.0  # 129.5 mm: nine of the page's twelve columns
@@ -34,7 +35,8 @@ class Use:
 
 @dataclass(frozen=True)
 class UseRow:
-    """One resource in the table. Shares are of 1; `usd` is what could be won back through it, None: not measured.
+    """One resource in the table. Shares are of 1; `usd` is what could be won back through it at most, `expected_usd`
+    what advice on it is expected to; None: not measured, or no model.
 
     `has_dollars` is False where asking for less frees nothing by itself.
     """
@@ -48,6 +50,7 @@ class UseRow:
     of_attempts: int
     has_dollars: bool
     usd: float | None
+    expected_usd: float | None
 
 
 def use(report: Report) -> dict[str, Any]:
@@ -60,6 +63,8 @@ def use(report: Report) -> dict[str, Any]:
         "charts": [_use(report, row, parts[row["resource"]], scale(tallest)) for row in report["use"]],
         "rows": _rows(report, money),
         "total": money.cell(report["recoverable"]["high_usd"]),
+        "is_expected": is_expected(report),
+        "expected_total": money.cell(report["recoverable"]["expected_usd"]),
         "unit": money.unit,
         "asks_too_little": sum(row["asks_too_little"] for row in report["families"]),
         "peaks_known": any(row["attempts"] for row in report["use"] if row["resource"] == "memory"),
@@ -150,6 +155,7 @@ def _rows(report: Report, money: Dollars) -> list[UseRow]:
                 of_attempts=row["of_attempts"],
                 has_dollars=True,
                 usd=money.cell(won_through(report, name)),
+                expected_usd=money.cell(expected_through(report, name)),
             )
         )
     return [*found, *(_walltime(row) for row in report["use"] if row["resource"] == "walltime")]
@@ -168,4 +174,5 @@ def _walltime(row: Row) -> UseRow:
         of_attempts=row["attempts"] + row["not_measured_attempts"],
         has_dollars=False,
         usd=None,
+        expected_usd=None,
     )

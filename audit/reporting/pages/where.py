@@ -11,6 +11,7 @@ from audit.reporting.headline import nothing_won, share_words
 from audit.reporting.heat import week_map
 from audit.reporting.stack import stack
 from audit.reporting.tables import partitions
+from audit.reporting.won import lead_words
 from audit.reporting.wording import listed, node_sizes_known
 
 PARTITIONS = 8  # rows of the table before the slice; the rest is summed up in the last of them
@@ -26,6 +27,7 @@ def where(report: Mapping[str, Any]) -> dict[str, Any]:
         "stack": stack(report),
         "dollars": dollars(report, [cost["installed_usd"], cost["held_usd"], *cells]),
         "partitions": table,
+        "words": lead_words(report),
         "check": None if strip is None else _fitted(strip),
         "map": week_map(report),
     }
@@ -54,4 +56,11 @@ def lede(report: Mapping[str, Any]) -> str:
         return f"{first} Too little was measured to say how much of the rest was needed."
     if not high:
         return f"{first} {nothing_won(report)}"
-    return f"{first} {'At most ' if high / base >= 0.005 else ''}{share_words(high / base)} was held and not needed."
+    expected = report["recoverable"]["expected_usd"]
+    more = ""
+    if expected is not None:
+        would = f"win back {share_words(expected / base)}" if expected > 0 else "win back nothing"
+        more = f"; advice given in advance is expected to {would}"
+    return (
+        f"{first} {'At most ' if high / base >= 0.005 else ''}{share_words(high / base)} was held and not needed{more}."
+    )

@@ -1,4 +1,8 @@
-"""The page on who holds what: job families by what could be won back from their requests, then accounts and users."""
+"""The page on who holds what: job families by what could be won back from their requests, then accounts and users.
+
+Families go by what advice is expected to win back where a model was replayed, else by the ceiling; accounts and users
+are shown with the ceiling.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +14,7 @@ from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.fitting import fitted, fitted_together, width
 from audit.reporting.headline import nothing_won
 from audit.reporting.numerals import count_of, percent
+from audit.reporting.won import is_expected
 from audit.reporting.wording import Report
 
 FAMILIES = 10
@@ -24,7 +29,9 @@ _UNKNOWN = "What jobs used was not measured, so whether they ask for too much is
 class FamilyRow:
     """One family, its names cut to their column.
 
-    `usd` is recoverable, or held where nothing is; `of_held` what part of its held dollars that is.
+    `usd` is recoverable (expected, else at most), or held where nothing is; `of_held` what part of its held dollars
+    that is; `high` the ceiling beside what is expected. `killed` and `slowed` are attempts, of `of` advised to hold
+    less; None: no model.
     """
 
     family: str
@@ -36,11 +43,17 @@ class FamilyRow:
     requests: Mapping[str, Request]
     usd: float | None
     of_held: float | None
+    high: float | None
+    killed: int | None
+    of: int | None
+    slowed: int | None
 
 
 @dataclass(frozen=True)
 class Families:
     """The families with most dollars and what the others come to; `rest_most` is the most that one of these has.
+
+    `rest_losing` of these lose by the advice: reruns cost more than it wins. `total_killed`: the report's, n of N.
 
     `rest_name` is None where there are no others.
     """
@@ -51,7 +64,9 @@ class Families:
     rest_attempts: int
     rest_usd: float
     rest_most: float
+    rest_losing: int
     total_usd: float | None
+    total_killed: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -77,15 +92,14 @@ class Holders:
 
 def who(report: Report) -> dict[str, Any]:
     """What the page shows."""
-    to_win = [row for row in report["families"] if (row["recoverable_usd"] or 0.0) > 0]
-    by_held = sorted(report["families"], key=lambda row: -(row["held_usd"] or 0.0))
-    key = "recoverable_usd" if to_win else "held_usd"
-    ranked = to_win or by_held
+    key, ranked = _ranked(report)
     money = dollars(report, [row[key] for row in ranked])
     shown = RESOURCES[1:] if report["gpus"] is None else RESOURCES
     holders = dollars(report, [report["cost"]["held_usd"]])
     return {
-        "to_win": bool(to_win),
+        "to_win": key != "held_usd",
+        "is_expected": key == "expected_usd",
+        "is_advised": report["recoverable"]["kills"] is not None,
         "lede": _lede(report, ranked, key),
         "families": _families(report, ranked, key, money),
         "resources": [(name, _known(ranked[:FAMILIES], name)) for name in shown],
@@ -96,10 +110,28 @@ def who(report: Report) -> dict[str, Any]:
     }
 
 
+def _ranked(report: Report) -> tuple[str, list[Row]]:
+    """By which dollars families are ranked, and those that have some: expected, else at most, else held."""
+    families = report["families"]
+    if is_expected(report) and any(row["expected_usd"] > 0 for row in families):
+        return "expected_usd", sorted(filter(_is_moved, families), key=lambda row: -row["expected_usd"])
+    if to_win := [row for row in families if (row["recoverable_usd"] or 0.0) > 0]:
+        return "recoverable_usd", to_win
+    return "held_usd", sorted(families, key=lambda row: -(row["held_usd"] or 0.0))
+
+
+def _is_moved(row: Row) -> bool:
+    """Whether advice wins back something of a family, or loses by it."""
+    return bool(row["expected_usd"])
+
+
 def _families(report: Report, ranked: Sequence[Row], key: str, money: Dollars) -> Families:
     shown, rest = ranked[:FAMILIES], ranked[FAMILIES:]
     others = len(report["families"]) - len(shown)
-    total = report["recoverable"]["high_usd"] if key == "recoverable_usd" else report["cost"]["held_usd"]
+    won = report["recoverable"]
+    total = {"expected_usd": won["expected_usd"], "recoverable_usd": won["high_usd"]}.get(
+        key, report["cost"]["held_usd"]
+    )
     attempts = sum(row["attempts"] for row in report["families"])
     room = FAMILY_ROOM + (GPU_ROOM if report["gpus"] is None else 0.0)
     return Families(
@@ -109,7 +141,9 @@ def _families(report: Report, ranked: Sequence[Row], key: str, money: Dollars) -
         rest_attempts=attempts - sum(row["attempts"] for row in shown),
         rest_usd=_sum(row[key] for row in rest) * money.factor,
         rest_most=max((row[key] or 0.0 for row in rest), default=0.0) * money.factor,
+        rest_losing=sum((row[key] or 0.0) < 0 for row in rest),
         total_usd=money.cell(total),
+        total_killed=None if won["kills"] is None else (won["kills"]["killed"], won["kills"]["of"]),
     )
 
 
@@ -137,6 +171,10 @@ def _family(row: Row, key: str, money: Dollars, room: float) -> FamilyRow:
         requests={name: request(row, name) for name in RESOURCES},
         usd=money.cell(usd),
         of_held=usd / held if held and usd is not None and key == "recoverable_usd" else None,
+        high=money.cell(row["recoverable_usd"]) if key == "expected_usd" else None,
+        killed=row["killed"],
+        of=row["of"],
+        slowed=row["slowed"],
     )
 
 
@@ -156,18 +194,20 @@ def _lede(report: Report, ranked: Sequence[Row], key: str) -> str:
         known = report["recoverable"]["high_usd"] is not None
         why = nothing_won(report) if known else _UNKNOWN
         return f"{why} {_most(ranked)} {first}."
+    what = "expected" if key == "expected_usd" else "recoverable"
+    ranked = [row for row in ranked if row[key] > 0]
     too_little = sum(row["asks_too_little"] for row in report["families"])
     they = "it" if too_little == 1 else "they"
     second = f" {count_of(too_little, 'attempt')} used more than {they} had asked for." if too_little else ""
     part = "" if report["coverage"]["headline_allowed"] else "Of the measured part: "
     if len(ranked) == 1:
-        return f"{part}One family has all of the recoverable dollars.{second}"
+        return f"{part}One family has all of the {what} dollars.{second}"
     some, words = (ranked[:2], "the first two") if len(ranked) > 2 else (ranked[:1], "the first")
     shares = f"{words} {_share(some, ranked, key)}"
     if len(ranked) <= FAMILIES:
-        return f"{part}{len(ranked)} families have all of the recoverable dollars, {shares}.{second}"
+        return f"{part}{len(ranked)} families have all of the {what} dollars, {shares}.{second}"
     rest = _share(ranked[:FAMILIES], ranked, key)
-    return f"{part}{FAMILIES} of {len(ranked):,} families have {rest} of the recoverable dollars, {shares}.{second}"
+    return f"{part}{FAMILIES} of {len(ranked):,} families have {rest} of the {what} dollars, {shares}.{second}"
 
 
 def _most(ranked: Sequence[Row]) -> str:
