@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from audit.reporting.hostile import visible
+
 
 def brief(results: Sequence[dict[str, Any]]) -> str:
     """One paragraph for each log and target."""
@@ -12,13 +14,13 @@ def brief(results: Sequence[dict[str, Any]]) -> str:
 def _lines(item: dict[str, Any]) -> list[str]:
     against = " against the true need" if item["against"] == "true" else ""
     lines = [
-        f"{item['file']}: {item['target']}, foreseen at the {item['mode']}{against} ({item['replay_s']} s)",
+        f"{visible(item['file'])}: {item['target']}, foreseen at the {item['mode']}{against} ({item['replay_s']} s)",
         f"  {item['attempts']:,} attempts, {item['measured']:,} measured ({item['bounds']:,} bounds), "
         f"{item['scored']:,} scored in {item['bursts']:,} bursts, {item['users']:,} users",
         f"  abstained {_points(item['abstained']['share'])}, after 1,000 "
         f"{_points(item['abstained']['share_after_1000'])}",
     ]
-    lines += [f"  {name}: {text}" for name, text in item["notes"].items()]
+    lines += [f"  {name}: {visible(text)}" for name, text in item["notes"].items()]
     near = {each["level"]: each["share"] for each in item["per_user"]["within_2_points"]}
     low = {each["level"]: each["realised"] for each in item["worst_1000"]}
     users = item["per_user"]["users"]

@@ -39,7 +39,7 @@ def _text(path: Path) -> str:
         raise UnusableError(f"{path.name}: cannot be read: {error}") from None
     if len(data) > MOST_BYTES:
         raise UnusableError(f"{path.name}: is larger than {MOST_BYTES >> 30} GiB")
-    text = data.decode(errors="replace")
+    text = data.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UnusableError(f"{path.name}: is empty")
     return text

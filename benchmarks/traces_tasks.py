@@ -26,7 +26,7 @@ _TOO_SLOW = 50.0  # a run time so many times what lies between start and end is 
 
 
 def read_tasks(name: str, text: str) -> Trace:
-    """Memory (and walltime, where a limit is told). UnusableError where there is no peak of any task."""
+    """Memory of the tasks that ran. UnusableError where there is no peak of any."""
     table = _table(name, text)
     meaning = columns(table.columns)
     if "peak" not in meaning:
@@ -66,21 +66,30 @@ def read_tasks(name: str, text: str) -> Trace:
 def _table(name: str, text: str) -> "pl.DataFrame":
     import polars as pl
 
-    first = text.lstrip("\ufeff\r\n \t").split("\n", 1)[0]
+    body = text.lstrip("\ufeff\n \t")
+    first = body.split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=first.count)
-    header = next(csv.reader([first.rstrip("\r")], delimiter=delimiter), [])
+    try:
+        header = next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise UnusableError(f"{name}: its header cannot be read: {error}") from None
     if len({column.strip() for column in header}) < 2:
         raise UnusableError(f"{name}: is neither a log in the Standard Workload Format nor a table with a header")
     unique = [column.strip() or f"column {i}" for i, column in enumerate(header)]
     unique = [f"{column} {i}" if column in unique[:i] else column for i, column in enumerate(unique)]
-    try:
-        table = pl.read_csv(
-            io.BytesIO(text.lstrip("\ufeff\r\n \t").encode()), separator=delimiter, has_header=False, skip_rows=1,
-            new_columns=unique, infer_schema=False, truncate_ragged_lines=True, null_values=_NOTHING,
-            schema=dict.fromkeys(unique, pl.String),
-        )  # fmt: skip
-    except pl.exceptions.PolarsError as error:
-        raise UnusableError(f"{name}: cannot be read as a table: {str(error).splitlines()[0]}") from None
+    table = None
+    for quote in ('"', None):  # a quote that is never closed is no quote
+        try:
+            table = pl.read_csv(
+                io.BytesIO(body.encode()), separator=delimiter, quote_char=quote, has_header=False, skip_rows=1,
+                schema=dict.fromkeys(unique, pl.String), truncate_ragged_lines=True, missing_columns="insert",
+                extra_columns="ignore", null_values=_NOTHING,
+            )  # fmt: skip
+            break
+        except pl.exceptions.PolarsError as error:
+            why = str(error).splitlines()[0]
+    if table is None:
+        raise UnusableError(f"{name}: cannot be read as a table: {why}")
     if table.is_empty():
         raise UnusableError(f"{name}: holds no row")
     return table
@@ -120,7 +129,8 @@ def _times(get: dict[str, "pl.Series"], unit: dict[str, str]) -> tuple[Floats, F
     end = np.where(np.isfinite(end), end, np.where(np.isfinite(start), start, submit) + run_s)
     start = np.where(np.isfinite(start), start, np.where(run_s > 0, np.maximum(submit, end - run_s), submit))
     run_s = np.where(run_s > 0, run_s, np.maximum(end - start, 0.0))
-    return run_s, submit, np.maximum(start, submit), np.maximum(end, submit), notes
+    start = np.maximum(start, submit)
+    return run_s, submit, start, np.maximum(end, start), notes
 
 
 def _scale(run_s: Floats, start: Floats, end: Floats, text: "pl.Series") -> float:

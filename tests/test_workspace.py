@@ -20,7 +20,7 @@ def test_what_is_stated_is_what_holds() -> None:
         '[prices.accelerators]\na100 = "A100-80GB"\n[prices.usd_per_node_hour]\n"4xA100-80GB" = 12.5\n'
         '[prices.owned."cpu-8c-64GiB"]\ncapital_usd = 9000\nyears = 5\npower_kw = 0.5\npue = 1.2\n'
         "usd_per_kwh = 0.1\nrunning_usd_per_year = 0\n"
-        "[policy]\ncoverage_floor = 0.5\n"
+        "[policy]\ncoverage_floor = 0.5\nquantile = 0.95\n"
     )
     assert config.window_from == datetime(2026, 4, 30, 22, tzinfo=UTC)  # midnight in Berlin
     assert config.window_to == datetime(2026, 5, 15, 6, tzinfo=UTC)
@@ -28,7 +28,7 @@ def test_what_is_stated_is_what_holds() -> None:
     assert (config.node_sizes[0].mem_bytes, config.node_sizes[0].gpus) == (GIB // 2, None)
     assert (config.prices.accelerators["a100"], config.prices.classes["4xA100-80GB"]) == ("A100-80GB", 12.5)
     assert config.prices.owned == {"cpu-8c-64GiB": OwnedNode(9000, 5, 0.5, 1.2, 0.1, 0)}
-    assert (config.policy.coverage_floor, config.policy.mem_step_bytes) == (0.5, GIB)
+    assert (config.policy.coverage_floor, config.policy.mem_step_bytes, config.policy.quantile) == (0.5, GIB, 0.95)
 
 
 @pytest.mark.parametrize(

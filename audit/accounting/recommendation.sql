@@ -7,7 +7,7 @@ WITH told AS (
         CAST(cores AS DOUBLE) AS cores, CAST(mem_bytes AS DOUBLE) AS mem_bytes, CAST(gpus AS DOUBLE) AS gpus
     FROM read_parquet($replay)
 )
-SELECT cluster, job_id_raw, submit, quantile, bool_or(abstained) AS abstained,
+SELECT cluster, job_id_raw, submit, quantile, bool_and(abstained) AS abstained,
     max(CASE WHEN NOT abstained AND isfinite(cores) AND cores >= 0 THEN cores END) AS cores,
     max(CASE WHEN NOT abstained AND isfinite(mem_bytes) AND mem_bytes >= 0 THEN mem_bytes END) AS mem_bytes,
     max(CASE WHEN NOT abstained AND isfinite(gpus) AND gpus >= 0 THEN gpus END) AS gpus

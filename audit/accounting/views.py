@@ -60,6 +60,11 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
     Raises NoReportError where nothing was held in the window, or what must be priced has no price.
     """
     create_use_views(connection, workspace)
+    return create_cost_views(connection, workspace)
+
+
+def create_cost_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> CostMode:
+    """Makes the relations of dollars, over those of use, whoever made these. Raises as `create_views` does."""
     _require_held(connection)
     step = workspace.config.policy.mem_step_bytes
     table(connection, "policy", ("mem_step_bytes DOUBLE",), [(step,)])

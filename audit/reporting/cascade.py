@@ -14,7 +14,7 @@ from audit.reporting.wording import Report, node_sizes_known, sentence
 
 WIDTH = 493.2  # 174 mm
 LEFT = 112.0
-ROW, DENSE = 22.5, 19.0  # from one line to the next; where there are more than LINES
+ROW, DENSE = 22.5, 18.0  # from one line to the next; where there are more than LINES
 LINES = 5
 BAR = 14.0
 TOP = 14.0

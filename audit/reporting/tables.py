@@ -156,7 +156,7 @@ def _action(row: Mapping[str, Any], kills: Mapping[str, int] | None) -> Action:
         of += f" of {row['families']:,} {'family' if row['families'] == 1 else 'families'}"
     is_expected, risk = row["expected_usd"] is not None, row["risk_reason"]
     if kills is not None and row["killed"] is not None:
-        risk = f"would have killed {killed_of(row['killed'], kills['of'])}; {risk}"
+        risk = f"would have killed {killed_of(row['killed'], kills['of'])}"
     return Action(
         action=row["action"],
         of=of,

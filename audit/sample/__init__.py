@@ -2,5 +2,6 @@
 
 from audit.sample.cluster import ACCELERATORS
 from audit.sample.month import SampleSummary, generate
+from audit.sample.trouble import Trouble
 
-__all__ = ["ACCELERATORS", "SampleSummary", "generate"]
+__all__ = ["ACCELERATORS", "SampleSummary", "Trouble", "generate"]

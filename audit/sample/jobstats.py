@@ -39,7 +39,7 @@ def comments(records: pl.DataFrame, cluster: Cluster, attempts: Attempts, sampli
     """One text a record; empty without GPUs and for what never started or did not end by itself."""
     summarised = (pl.col("gpus") > 0) & pl.col("start").is_not_null() & pl.col("state").is_in(_ENDED)
     short = pl.col("elapsed_s") < max(cal.JOBSTATS_SHORT_S, 2 * sampling_s)
-    missing = pl.col("label") % 1000 < cal.JOBSTATS_MISSING * 1000
+    missing = (pl.col("label") % 1000 < cal.JOBSTATS_MISSING * 1000) | pl.col("unwatched")
     kind = (
         pl.when(~summarised)
         .then(pl.lit(""))

@@ -14,6 +14,7 @@ from audit.sample import truth as truths
 from audit.sample.cluster import Cluster, NodeNow, build, inventory_text
 from audit.sample.jobs import Jobs
 from audit.sample.population import Families
+from audit.sample.trouble import NONE, Trouble, newcomers_late, troubled, unwatched
 from audit.sample.work import RUNNING, Shape, Work
 
 
@@ -38,12 +39,12 @@ class SampleSummary:
 
 def generate(
     evidence: Path, truth: Path, *, jobs: int = 20_000, gpus: int = 100, days: int = 30, seed: int = 1,
-    sampling_s: float = 0,
+    sampling_s: float = 0, trouble: Trouble = NONE,
 ) -> SampleSummary:  # fmt: skip
     """Writes accounting, node inventory and node events into `evidence`, and `attempts.parquet` aside.
 
     About `jobs` jobs touch the window. `sampling_s` above 0 records peaks as a sampler of that interval
-    would have seen them. The same arguments give the same bytes. Raises UsageError for a cluster of no GPU.
+    would have seen them, `trouble` is what makes a month hard to foresee. The same arguments give the same bytes. Raises UsageError for a cluster of no GPU.
     """
     evidence.mkdir(parents=True, exist_ok=True)
     truth.mkdir(parents=True, exist_ok=True)
@@ -53,12 +54,15 @@ def generate(
     rng = np.random.default_rng(seed)
     cluster = build(gpus)
     wanted = round(jobs * (window_to - start) / (window_to - window_from))
-    families = population.draw(cluster, wanted, rng)
-    submitted = arrivals.draw(families, wanted, start, window_to, rng)
+    families = troubled(population.draw(cluster, wanted, rng), trouble)
+    submitted = newcomers_late(
+        arrivals.draw(families, wanted, start, window_to, rng), families, trouble, half=(start + window_to) // 2
+    )
     drawn = job_draws.draw(cluster, families, submitted, (start, window_to), rng)
     spells = outages.draw(cluster, start, window_to, rng)
     attempts = schedule.place(cluster, _work(families, drawn, rng), spells, window_to)
     made = records.build(cluster, families, drawn, attempts, horizon=window_to, sampling_s=sampling_s, rng=rng)
+    made = unwatched(made, trouble)
     made = made.filter(pl.col("end").is_null() | (pl.col("end") > window_from)).sort("submit", "job_id_raw")
     made = made.with_row_index("record")
     made = made.with_columns(jobstats.comments(made, cluster, attempts, sampling_s))

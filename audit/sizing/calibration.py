@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit.sizing.attempts import Floats, Ints
+from audit.sizing.attempts import Flags, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CalibrationSettings:
     user_prior: float = 100.0
     forget: float = 20_000.0  # attempts after which a debt counts for a third
     user_forget: float = 500.0
-    cautious: float = 0.03  # the smallest and largest part of a level's share of misses it may be corrected to
+    cautious: float = 0.3  # the smallest and largest part of a level's share of misses it may be corrected to
     bold: float = 2.5
     pending: float = 100.0  # of one user, that double the caution
     pending_most: float = 4.0
@@ -124,14 +124,14 @@ class Calibrated:
 
 
 def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pending: Floats, by_end: Ints, count: Ints,
-              users: int = 0, whole: bool = False) -> Calibrated:  # fmt: skip
+              counted: Flags, users: int = 0, whole: bool = False) -> Calibrated:  # fmt: skip
     """Forecasts with their margins, in the order of decisions: each sees the outcomes of `by_end[:count]` alone.
 
-    `base` is (n, 1) or (n, levels), NaN where the expert had none.
+    `base` is (n, 1) or (n, levels), NaN where the expert had none. Debts are of the `counted` alone: of what is advised on.
     """
     unit = spread(base, levels)
     scores = ((log_need[:, None] - base) / unit[:, None]).tolist()
-    known = np.isfinite(base[:, 0]).tolist()
+    known, due, nothing = np.isfinite(base[:, 0]).tolist(), counted.tolist(), np.full(len(levels), np.nan)
     issued = np.full((len(base), len(levels)), np.nan)
     calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, whole)
     order, counts, who, queued = by_end.tolist(), count.tolist(), user.tolist(), pending.tolist()
@@ -141,7 +141,8 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
             ended = order[done]
             done += 1
             if known[ended]:
-                calibrator.learn(scores[ended], log_need[ended] - issued[ended], who[ended])
+                above = log_need[ended] - issued[ended] if due[ended] else nothing
+                calibrator.learn(scores[ended], above, who[ended])
         if row == len(counts):
             break
         margin = calibrator.margin(who[row], queued[row]) if known[row] else None

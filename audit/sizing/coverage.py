@@ -43,7 +43,7 @@ def interval(hit: Flags, burst: Ints) -> tuple[float, float]:
     worth = min(n, share * (1 - share) / variance) if variance > 0 else bursts
     middle = (share + Z95**2 / (2 * worth)) / (1 + Z95**2 / worth)
     half = Z95 * np.sqrt(share * (1 - share) / worth + Z95**2 / (4 * worth**2)) / (1 + Z95**2 / worth)
-    return float(middle - half), float(middle + half)
+    return float(max(0.0, middle - half)), float(min(1.0, middle + half))
 
 
 def by_user(scored: Scored, names: Sequence[str] | None, *, whole: bool) -> dict[str, Any]:

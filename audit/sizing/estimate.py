@@ -26,7 +26,6 @@ from audit.sizing.serving import asked_of, levels_at
 from audit.submission import Request, Submission, advised_options
 
 OF_GPUS: Final = frozenset({"gpus", "vram", "gpu_activity"})
-_GIB: Final = 2**30
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def estimate(submission: Submission, models: Models, question: Question) -> Esti
         submission=submission,
         components=tuple(found),
         level=level,
-        risk=shared_by * (1 - level) if any(component.is_advised for component in found) else None,
+        risk=round(shared_by * (1 - level), 9) if any(component.is_advised for component in found) else None,
         shared_by=shared_by,
         models=models.own,
         warnings=(*submission.warnings, *model_warnings(models.own, bool(models.others), question.at_s)),
@@ -158,7 +157,7 @@ def _component(request: Request, job: Job, models: Models, question: Question, l
     for name, target in TARGETS.items():
         if name in OF_GPUS and not (request.gpus or request.gpus is None):
             continue
-        asked = _plain(asked_of(target, job)) if name not in ("vram", "gpu_activity") else None
+        asked = _plain(asked_of(target, job))
         if own := models.own.get(name):
             bounds = Bounds(
                 level=level,

@@ -49,7 +49,7 @@ def lines(component: Component, found: Estimate) -> Iterator[str]:
     if component.options:
         yield f"sbatch {' '.join(component.options)}"
     elif component.is_advised:
-        yield "the request is right as it is"
+        yield "the request is not lowered" if component.warnings else "the request is right as it is"
     else:
         yield "nothing is advised: the request is kept"
 

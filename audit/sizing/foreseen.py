@@ -6,10 +6,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from audit.sizing.advised import Bounds, Step, kept_because, said, steps
+from audit.sizing.advised import INFORMS, Bounds, Step, kept_because, said, steps
 from audit.sizing.attempts import LEVELS, REPORTED, TARGETS, Floats, Target
 from audit.sizing.serving import Forecast
 
+USED_AT_MOST: Final = frozenset({"cores", "gpus", "gpu_activity"})  # as much as was asked for: the cluster sees to it
 ELSEWHERE: Final = "foreseen from other clusters, not calibrated here"
 
 
@@ -56,12 +57,13 @@ class Foreseen:
 
 def foresee(forecast: Forecast, asked: float | None, bounds: Bounds) -> Foreseen:
     """What the cluster's own model says of a resource."""
-    needs = _by_level(forecast.needs)
+    most = math.inf if asked is None or forecast.target.name not in USED_AT_MOST else asked
+    needs = _by_level(np.minimum(forecast.needs, most))
     why = kept_because(forecast, asked, bounds)
     taken = () if not needs else said(forecast, bounds.level) if why else steps(forecast, asked, bounds)
     return Foreseen(
         target=forecast.target,
-        asked=asked,
+        asked=None if forecast.target.name in INFORMS else asked,
         needs=needs,
         level=bounds.level,
         recommended=None if why else taken[-1].amount,

@@ -72,7 +72,7 @@ class Known:
             at.append(size)
             size = min(max(int(size * growth), size + first), size + step)
         begins = [int(np.searchsorted(self.problem.decided_s, self.end_s[n - 1])) for n in at]
-        for n, begin, end in zip(at, begins, [*begins[1:], len(self.problem)], strict=True):
+        for n, begin, end in zip(at, begins, [*begins[1:], len(self.problem)], strict=False):  # of none, no end
             if begin < end:
                 yield checked(Fit(self.by_end[max(0, n - most) : n], slice(begin, end)), self.problem)
 

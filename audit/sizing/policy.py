@@ -22,16 +22,21 @@ class Policy:
     clock: float = 1.5  # the expert is chosen again each time so many times as many attempts have ended
     clock_from: int = 1000
     retry: float = 2.0  # times what attempts like it were killed at, as long as none has got through since
-    better: float = 0.05  # share of the cost that a challenger must save to replace the champion
+    better: float = 0.03  # share of the cost that a challenger must save to replace the champion
 
 
 POLICY = Policy()
 
 
+def few_like(like: Floats, policy: Policy = POLICY) -> Flags:
+    """Where too few finished attempts are like it."""
+    found: Flags = like < policy.least_like - 1e-9
+    return found
+
+
 def abstains(like: Floats, forecast: Floats, policy: Policy = POLICY) -> Flags:
     """Where too little is known to advise: few attempts like it, or no calibrated forecast (NaN)."""
-    found: Flags = (like < policy.least_like - 1e-9) | ~np.isfinite(forecast)
-    return found
+    return few_like(like, policy) | ~np.isfinite(forecast)
 
 
 def whole(target: Target, amount: Floats) -> Floats:

@@ -11,7 +11,7 @@ from audit.sizing.features import Seen, anchor, features, see
 from audit.sizing.heuristics import BASELINES, EXPERTS
 from audit.sizing.known import Known
 from audit.sizing.learned import LEARNED
-from audit.sizing.policy import POLICY, Policy, abstains
+from audit.sizing.policy import POLICY, Policy, abstains, few_like
 from audit.sizing.selection import choose
 
 Watch = Callable[[str], None]
@@ -47,6 +47,7 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
         return calibrate(
             base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user,
             pending=seen.pending, by_end=known.by_end, count=known.count, whole=problem.target.whole,
+            counted=~few_like(seen.count("key"), policy),
         )  # fmt: skip
 
     experts: dict[str, Calibrated] = {}

@@ -15,6 +15,7 @@ from audit.sizing.rivals import method_scores, pinball
 from audit.sizing.scored import compared, every_method, scored
 
 SCHEMA = "audit-backtest/1"
+_YEAR_1970_S, _YEAR_9999_S = 0.0, 253_370_764_800.0  # what a date can be made of
 YOUNG = 1000  # attempts after which a cluster is no longer new
 
 
@@ -68,7 +69,7 @@ def _dated(stretch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _time(epoch_s: float | None) -> str | None:
-    if epoch_s is None or not math.isfinite(epoch_s):
+    if epoch_s is None or not _YEAR_1970_S <= epoch_s < _YEAR_9999_S:
         return None
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

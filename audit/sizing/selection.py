@@ -20,12 +20,12 @@ def choose(problem: Problem, known: Known, issued: dict[str, Floats], policy: Po
     ended = known.by_end
     need, asked, run = problem.log_need[ended], problem.log_asked[ended], problem.attempts.run_s[ended]
     ticks = _ticks(len(ended), policy)
-    cost, dead = [], []  # a cell for each level and half of the evidence
+    cost, dead = [], []  # a row for each level: in all, and in the later half of the evidence
     for level in policy.judged_at:
         advised = np.stack([np.fmin(forecast[ended, LEVELS.index(level)], asked) for forecast in issued.values()])
         has = np.isfinite(advised).all(axis=0)
         each = np.where(has, waste(problem.target, need, advised, run), 0.0)
-        cost += [_between(each, 0 * ticks, ticks // 2), _between(each, ticks // 2, ticks)]
+        cost += [_between(each, 0 * ticks, ticks), _between(each, ticks // 2, ticks)]
         misses = _between(has & killed(np.fmin(need, asked), advised), 0 * ticks, ticks)
         dead.append(misses / (1 - level) / np.maximum(1, _between(has[None], 0 * ticks, ticks)))
     champions = _champions(np.stack(cost), np.stack(dead).mean(axis=0), start, policy)
@@ -53,7 +53,7 @@ def _between(values: Floats | Flags, first: Ints, last: Ints) -> Floats:
 def _champions(cost: Floats, kills: Floats, start: int, policy: Policy) -> Ints:
     """The champion after each tick.
 
-    It stays unless another one within the kill budget saves enough at every level in both halves of the evidence.
+    It stays unless another one within the kill budget saves enough at every level, in all and of late.
     """
     champion, found = start, []
     for tick in range(cost.shape[1]):

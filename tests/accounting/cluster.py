@@ -100,7 +100,7 @@ class Cluster:
         """The engagement's folder, with the replay in it where there is one."""
         if "replay" not in self.rows:
             return Path()
-        self._folder = TemporaryDirectory()
+        self._folder = TemporaryDirectory(prefix="a[1]-")  # read as a name, not as a pattern
         path = Path(self._folder.name) / "models" / "replay.parquet"
         path.parent.mkdir()
         self.connect().execute("COPY replay TO $path (FORMAT parquet)", {"path": str(path)})

@@ -23,7 +23,10 @@ from audit.reporting.tiles import tiles
 from audit.reporting.wording import status
 
 Report = dict[str, Any]
-REPORTS = ("report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report")
+REPORTS = (
+    *("report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"),
+    *("advised_report", "advised_round_report"),
+)
 
 
 def page(report: Report) -> Page:
@@ -84,6 +87,54 @@ def test_the_figure_stands_with_its_error_its_range_and_what_was_queued_for(roun
     assert "365 hours" in seen and "730" in seen
 
 
+@pytest.mark.parametrize(
+    ("expected", "says"),
+    [
+        (50, "win back 6% of"),  # 50 / 800
+        (1, "win back less than 1% of"),
+        (0, "won back nothing"),
+        (-20, "cost more in reruns"),
+    ],
+)
+def test_with_a_model_the_finding_is_what_is_expected(advised_round_report: Report, expected: float, says: str) -> None:
+    advised_round_report["recoverable"]["expected_usd"] = float(expected)
+    assert says in finding(advised_round_report) and "lost 20%" in finding(advised_round_report)
+
+
+def test_with_a_model_the_page_leads_with_expected_and_its_range(advised_round_report: Report) -> None:
+    seen = words(advised_round_report)
+    # a month is two windows: 50 of 60 gross less 10, low 30, high 80, 15 contended of the gross, 5 hours at 4 to 16
+    assert "$100 expected a month, net" in seen
+    assert "low $60.0, high $160, the ceiling" in seen
+    assert "$80.0 to $116, 5 to 95%" in seen
+    assert "contended $30.0" in seen and "25% of it, before reruns" in seen
+    assert "$40.0 to $160" in seen
+    assert "killed 3 of 120 attempts" in seen and "$120 gross, less $20.0" in seen
+    assert "Slowed: 4 attempts" in seen and "No advice for 20 of 200" in seen
+    assert "Too bold" not in seen and "at most $" not in seen.lower()
+
+
+def test_a_policy_that_is_too_bold_is_said_and_low_without_telemetry_is_no_number(advised_round_report: Report) -> None:
+    won = advised_round_report["recoverable"]
+    won.update(low_usd=55.0, policy_too_bold=True)
+    assert "Too bold" in words(advised_round_report)
+    won.update(low_usd=None, policy_too_bold=None)
+    advised_round_report["reasons"]["recoverable.low_usd"] = "no attempt was watched by telemetry"
+    seen = words(advised_round_report)
+    assert "no attempt was watched by telemetry" in seen and "low $" not in seen
+
+
+def test_advice_that_costs_more_than_it_wins_is_not_drawn_on_a_scale_from_zero(advised_round_report: Report) -> None:
+    advised_round_report["recoverable"].update(in_both(advised_round_report, -20.0))
+    html, seen = page(advised_round_report).html, words(advised_round_report)
+    assert "−$40.0" in seen and 'class="spread"' not in html
+    assert not re.search(r'class="figure [^"]*\bwon\b', html)
+
+
+def test_without_a_model_the_page_says_how_to_get_expected(report: Report) -> None:
+    assert "audit train" in words(report)
+
+
 def test_a_short_window_has_no_month_and_no_sampling_error(short_report: Report) -> None:
     seen = words(short_report)
     assert "a month" not in seen.replace("not scaled to a month", "")
@@ -131,6 +182,13 @@ def test_the_tiles_are_share_hardware_coverage_and_held(round_report: Report) ->
     assert (held.figure, held.note) == ("83.3%", "$1,600 of $1,920 a month")
 
 
+def test_the_tiles_with_a_model_are_of_what_is_expected(advised_round_report: Report) -> None:
+    won, freed, *_ = tiles(advised_round_report)
+    assert (won.figure, won.note) == ("6.2%", "$100 of $1,600 a month")
+    assert (freed.figure, freed.note) == ("1.2 GPUs", "The same as 0.3 nodes, or these GPUs and 10.0 cores")
+    assert won.label.endswith("expected") and freed.label.endswith("expected")
+
+
 def test_a_cluster_without_gpus_frees_nodes(cpu_report: Report) -> None:
     cpu_report["recoverable"].update(freed_nodes=3.24, freed_gpus=0.0, freed_cores=207.0)
     assert (tiles(cpu_report)[1].figure, tiles(cpu_report)[1].note) == ("3.2 nodes", "The same as 207 cores")
@@ -155,6 +213,18 @@ def test_the_cascade_adds_up_on_one_scale(round_report: Report) -> None:
     assert lost.join == pytest.approx(won.parts[0].x)
     assert won.parts[0].width == pytest.approx(80 * scale)
     assert chart.held_edge and won.parts[0].x + won.parts[0].width == pytest.approx(chart.held_edge[0])
+
+
+def test_the_cascade_adds_up_with_the_ceiling_and_shows_expected_below_it(advised_round_report: Report) -> None:
+    *_, lost, ceiling, expected = cascade(advised_round_report, dollars(advised_round_report)).rows
+    assert [(row.kind, row.usd) for row in (lost, ceiling, expected)] == [
+        ("lost", 160),
+        ("ceiling", 80),
+        ("recoverable", 50),
+    ]
+    assert ceiling.parts[0].x == expected.parts[0].x == pytest.approx(lost.parts[0].x + lost.parts[0].width)
+    assert expected.parts[0].width == pytest.approx(ceiling.parts[0].width * 50 / 80)
+    assert expected.strong and not ceiling.strong
 
 
 def test_the_cascade_draws_nothing_for_what_is_not_known(round_report: Report, unbundled_report: Report) -> None:
@@ -184,11 +254,36 @@ def test_the_actions_are_in_order_of_dollars_and_their_sum_is_of_those_shown(rou
     assert "440" in words(round_report)
 
 
+def test_actions_lead_with_what_is_expected_of_them_and_name_whom_they_kill(advised_round_report: Report) -> None:
+    table = actions(advised_round_report, 3, requests=True)
+    # lost 120, expected 35 of at most 60, lost 40
+    assert [(row.usd, row.words, row.high) for row in table.rows] == [
+        (120, "at most", None),
+        (35, "expected", 60),
+        (40, "at most", None),
+    ]
+    assert (table.usd, table.frees) == (195, "0.3 nodes, 1.1 GPUs")
+    assert "1 of 120 attempts" in table.rows[1].risk_reason
+
+
+def test_the_range_mark_reaches_from_low_to_high(advised_round_report: Report) -> None:
+    head = headline(advised_round_report)
+    assert head is not None
+    mark = spread(advised_round_report, head)
+    assert mark is not None and mark.bar is not None and mark.reach is not None
+    unit = mark.dot / 100
+    assert mark.reach == pytest.approx((60 * unit, 160 * unit)) and mark.caps == mark.reach
+    assert mark.bar == pytest.approx((80 * unit, 116 * unit)) and mark.tick == pytest.approx(30 * unit)
+    advised_round_report["recoverable"]["low_usd"] = None
+    blind = spread(advised_round_report, replace(head, low=None))
+    assert blind is not None and blind.reach == pytest.approx((100 * unit, 160 * unit)) and len(blind.caps) == 1
+
+
 def test_the_range_mark_is_to_scale_and_its_labels_stay_within_it(round_report: Report) -> None:
     head = headline(round_report)
     assert head is not None
     mark = spread(round_report, head)
-    assert mark.bar is not None
+    assert mark is not None and mark.bar is not None and mark.reach is None
     # the scale ends at a round $200 a month or above; 160 is the figure, 120 to 200 its error, 40 contended
     unit = mark.dot / 160
     assert mark.bar == pytest.approx((120 * unit, min(200 * unit, WIDTH - 0.5)), abs=0.01)
@@ -204,14 +299,18 @@ def test_the_answer_is_one_page(name: str, paper: str, request: pytest.FixtureRe
     assert len(PdfReader(BytesIO(pdf)).pages) == 1
 
 
-def test_twelve_digits_of_dollars_and_a_long_name_still_fit_one_page(round_report: Report) -> None:
+@pytest.mark.parametrize(("name", "figure"), [("round_report", "160"), ("advised_round_report", "100")])
+def test_twelve_digits_of_dollars_and_a_long_name_still_fit_one_page(
+    name: str, figure: str, request: pytest.FixtureRequest
+) -> None:
+    round_report = request.getfixturevalue(name)
     for rows in (round_report["cost"], round_report["recoverable"], *round_report["actions"]):
         rows.update({key: value * 1e9 for key, value in rows.items() if "_usd" in key and value is not None})
     round_report["recoverable"]["sampling"].update(low_usd=6e10, high_usd=1e11)
     round_report["cluster"] = "W" * 72
     (only,) = PdfReader(BytesIO(render_pdf(page(round_report), "letter"))).pages
     text = only.extract_text()
-    assert "$160,000,000,000" in text
+    assert f"${figure},000,000,000" in text
     assert "1,920,000" in text  # million dollars a month
 
 
@@ -219,6 +318,11 @@ def test_hostile_names_stay_text(hostile_report: Report) -> None:
     html = page(hostile_report).html
     assert "<script" not in html and "<img" not in html and html.count("</style>") == 1
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00\x1b]", html)
+
+
+def in_both(report: Report, usd: float) -> Report:
+    """That many dollars expected in the window, and in a month."""
+    return {"expected_usd": usd, "expected_usd_per_month": usd * report["window"]["month_factor"]}
 
 
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -230,11 +334,14 @@ def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield path
 
 
-def test_any_single_figure_may_be_null(round_report: Report) -> None:
+@pytest.mark.parametrize("name", ["round_report", "advised_round_report"])
+def test_any_single_figure_may_be_null(name: str, request: pytest.FixtureRequest) -> None:
+    round_report = request.getfixturevalue(name)
     parts = ("cost", "coverage", "hours", "recoverable", "measured")
     paths = [path for part in parts for path in numbers(round_report[part], (part,))]
     assert len(paths) > 40
-    for path in [path for path in paths if path[:2] != ("recoverable", "sampling")]:
+    whole = ("sampling", "expected_sampling", "sensitivity")  # NULL as a whole only, or empty
+    for path in [path for path in paths if path[1] not in whole]:
         changed = copy.deepcopy(round_report)
         holder = changed
         for key in path[:-1]:

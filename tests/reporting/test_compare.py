@@ -178,6 +178,23 @@ def test_what_was_not_measured_has_no_change_and_a_reason() -> None:
     assert any(line.startswith("B, ") and "installed" in line for line in foot)
 
 
+def test_what_is_expected_is_compared_where_a_model_was_replayed(
+    report: dict[str, Any], advised_report: dict[str, Any]
+) -> None:
+    assert not any("expected" in key for key in values(comparison(report, report), "a"))
+    found = comparison(report, advised_report)
+    rows = {row["figure"]: row for row in found["figures"]}
+    expected, killed = rows["recoverable.expected_usd"], rows["recoverable.kills.share"]
+    won = advised_report["recoverable"]
+    assert (expected["a"], expected["b"]) == (None, pytest.approx(won["expected_usd_per_month"]))
+    assert (expected["change"], expected["change_share"]) == (None, None)
+    assert "no model" in expected["a_reason"]
+    assert killed["b"] == pytest.approx(won["kills"]["killed"] / won["kills"]["of"]) and killed["a"] is None
+    assert rows["recoverable.high_usd"]["change"] == 0  # the ceiling is of no model
+    order = [row["figure"] for row in found["figures"]]
+    assert order.index("recoverable.high_usd") + 1 == order.index("recoverable_by_resource.gpus")
+
+
 def test_what_bends_a_comparison_is_noted() -> None:
     first, second = small((0, 10)), small((5, 15))
     unmeasured = ["no headline" in note for note in comparison(first, small((10, 20)))["notes"]]

@@ -162,6 +162,20 @@ def test_each_list_is_the_reports_own(tmp_path: Path) -> None:
             assert [float(row[c]) for c in numbers] == [told[c] for c in numbers]
 
 
+def test_families_have_what_advice_would_have_won_and_killed(tmp_path: Path) -> None:
+    cluster = two_classes()
+    _, files = written(cluster, tmp_path)
+    assert {(row["expected_usd"], row["killed"], row["of"], row["slowed"]) for row in files["families.csv"]} == {
+        ("",) * 4
+    }
+    advised = two_classes()
+    advised.advise("10", mem_bytes=4.0 * GIB)
+    _, files = written(advised, tmp_path)
+    # 32 of 64 GiB held for an hour, 8 used, 4 advised: killed, and 4 / 64 of 8 dollars to run it again
+    (row,) = [row for row in files["families.csv"] if row["killed"] == "1"]
+    assert (float(row["expected_usd"]), row["of"], row["slowed"]) == (pytest.approx(-0.5), "1", "0")
+
+
 def test_an_empty_list_still_has_its_columns(tmp_path: Path) -> None:
     cluster = Cluster(prices=PRICES)
     cluster.node("n2")

@@ -210,3 +210,13 @@ def test_a_report_keeps_its_figures_and_names_nobody() -> None:
     assert (shown["real_names"], "real_names" in real) == (False, False)
     assert {**shown["cost"], **shown["hours"]} == {**real["cost"], **real["hours"]}
     assert pseudonymise(real, Pseudonyms((), None)) == {**real, "real_names": True}
+
+
+def test_the_users_of_a_back_test_are_not_named(advised_report: dict[str, Any]) -> None:
+    for target in advised_report["sizing"]["targets"]:
+        target["per_user"]["listed"] = [{"user": "alice", "attempts": 800}, {"user": "bob", "attempts": 300}]
+    names = Pseudonyms(["alice", "bob"], KEY)
+    shown = pseudonymise(advised_report, names)["sizing"]["targets"]
+    assert [row["user"] for row in shown[0]["per_user"]["listed"]] == [names.user("alice"), names.user("bob")]
+    assert "alice" not in json.dumps(shown) and "bob" not in json.dumps(shown)
+    assert pseudonymise(advised_report | {"sizing": None}, names)["sizing"] is None

@@ -135,21 +135,45 @@ def test_the_window_reads_in_local_time_and_ends_at_24_hours(
 
 
 @pytest.mark.parametrize(
-    "name", ["report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"]
+    "name",
+    [
+        "report",
+        "cpu_report",
+        "unmeasured_report",
+        "unbundled_report",
+        "short_report",
+        "hostile_report",
+        "advised_report",
+    ],
 )
 def test_the_terminal_summary_is_short_and_printable(name: str, request: pytest.FixtureRequest) -> None:
     lines = text_summary(request.getfixturevalue(name)).split("\n")
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert all(line.isprintable() for line in lines)
 
 
 def test_the_terminal_summary_says_the_headline_first(round_report: dict[str, Any]) -> None:
-    _, answer, *rows = text_summary(round_report).split("\n")
+    _, answer, expected, *rows = text_summary(round_report).split("\n")
     # a month is two windows: 80, 60 to 100; of 800 held
     assert answer.startswith("At most $160 a month, 10.0% of what jobs held")
     assert "$120 a month to $200 a month" in answer
+    assert expected.startswith("Expected: no model")
     assert [row.split("$", 1)[1].split(",")[0] for row in rows[:1]] == ["2"]  # 2,000 installed
     assert "held by jobs    $1,600 a month, 83.3% of the capacity" in rows[3]
+
+
+def test_the_terminal_summary_leads_with_what_is_expected(advised_round_report: dict[str, Any]) -> None:
+    _, answer, reach, kills, *_ = text_summary(advised_round_report).split("\n")
+    # a month is two windows: 50, 40 to 58; of 800 held; low 30, high 80; 60 less 10
+    assert answer.startswith("Expected: $100 a month, 6.2% of what jobs held")
+    assert "$80.0 a month to $116 a month" in answer
+    assert "low $60.0 a month, high $160 a month" in reach and "too bold" not in reach
+    assert "3 of 120 attempts at p99: $120 a month gross, $20.0 a month reruns" in kills
+    advised_round_report["recoverable"].update(low_usd=None, policy_too_bold=None)
+    advised_round_report["reasons"]["recoverable.low_usd"] = "no telemetry"
+    assert "low not known (no telemetry)" in text_summary(advised_round_report)
+    advised_round_report["recoverable"].update(low_usd=51.0, policy_too_bold=True)
+    assert "too bold" in text_summary(advised_round_report)
 
 
 def test_the_terminal_summary_names_what_was_not_measured(

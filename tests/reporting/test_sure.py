@@ -92,6 +92,47 @@ def test_what_would_move_the_figure_is_drawn_on_one_scale_from_zero(report: Repo
     assert "2,400" in moves.alt and "800 to 5,400" in moves.alt
 
 
+def advised(report: Report) -> Report:
+    """The same with 700 expected: 900 gross, 300 low; 70 of the big nodes' hours, and none of the other's."""
+    big, own = known(report)["recoverable"]["by_class"]
+    report["recoverable"].update(
+        expected_usd=700.0,
+        expected_gross_usd=900.0,
+        low_usd=300.0,
+        expected_contended_usd=450.0,
+        expected_sampling={"days": 14, "resamples": 2000, "low_usd": -50.0, "high_usd": 900.0},
+    )
+    big.update(expected_hours=72.0, expected_usd=720.0)
+    own.update(expected_hours=-5.0, expected_usd=-20.0)
+    return report
+
+
+def test_with_a_model_all_is_of_what_is_expected(report: Report) -> None:
+    shown = sure(advised(report))
+    big, own = shown["prices"]
+    # 72 h x 2, 10 and 25 dollars, twice for a month; -5 h x 4
+    assert (big.usd, own.usd) == ((288, 1440, 3600), (-40, -40, -40))
+    assert shown["all_prices"].usd == (248, 1400, 3560)
+    marks = {mark.label.split(",")[0]: mark for mark in shown["moves"].marks}
+    assert [(mark.low, mark.high) for mark in marks.values()] == [(600, 2400), (248, 3560), (-100, 1800), (0, 900)]
+    assert marks["Sampling error"].ends[0] == shown["moves"].left  # what is below zero is drawn from there
+    assert shown["moves"].usd == 1400 and "$1,400 a month" in shown["lede"]
+    assert "$248 and $3,560" in shown["lede"]
+    assert page_of(report).html.count("recoverable, expected") == 2
+
+
+def test_without_low_the_range_begins_at_the_figure(report: Report) -> None:
+    advised(report)["recoverable"]["low_usd"] = None
+    reach = sure(report)["moves"].marks[0]
+    assert (reach.low, reach.high) == (1400, 2400)
+
+
+def test_a_loss_is_not_drawn(report: Report) -> None:
+    advised(report)["recoverable"]["expected_usd"] = -700.0
+    shown = sure(report)
+    assert shown["moves"] is None and "−$1,400" in shown["lede"]
+
+
 def test_the_sentence_gives_the_coverage_and_both_ranges(report: Report) -> None:
     lede = sure(known(report))["lede"]
     for figure in ("90.0%", "$2,400 a month", "$2,200 and $2,800", "$800 and $5,400"):
@@ -256,6 +297,7 @@ def test_hostile_names_stay_text(hostile_report: Report) -> None:
         ("unbundled_report", "letter"),
         ("short_report", "letter"),
         ("hostile_report", "letter"),
+        ("advised_report", "letter"),
     ],
 )
 def test_one_page(name: str, paper: str, request: pytest.FixtureRequest) -> None:

@@ -146,3 +146,17 @@ def test_the_charts_say_their_numbers_to_who_cannot_see_them(small: Report) -> N
     for one in use(small)["charts"]:
         assert f"<title>{one.chart.alt}</title>" in page_of(small).html
     assert "more than asked: 5; not measured: 10" in use(small)["charts"][0].chart.alt
+
+
+def test_with_a_model_what_is_expected_stands_beside_the_ceiling(small: Report) -> None:
+    assert not use(small)["is_expected"]
+    small["recoverable"]["expected_usd"] = 25.0
+    for row, usd in zip(small["recoverable_by_resource"], (30.0, -5.0), strict=True):
+        row["expected_usd"] = usd
+    shown = use(small)
+    rows = {row.name: (row.expected_usd, row.usd) for row in shown["rows"]}
+    # a month is two windows; what the need of was not measured is no number; a limit has no dollars
+    assert rows == {"Memory": (-10, 40), "Cores": (None, None), "GPUs": (60, 80), "Walltime": (None, None)}
+    assert (shown["expected_total"], shown["total"]) == (50, 120)
+    html = page_of(small).html
+    assert "−10" in html and len(PdfReader(BytesIO(render_pdf(page_of(small), "letter"))).pages) == 1

@@ -24,7 +24,10 @@ from audit.reporting.stack import WIDTH, apart, stack
 from audit.reporting.tables import partitions
 
 Report = dict[str, Any]
-REPORTS = ("report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report")
+REPORTS = (
+    *("report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"),
+    "advised_report",
+)
 
 
 def page(report: Report) -> Page:
@@ -42,6 +45,38 @@ def row_of(html: str, name: str) -> list[str]:
         if cells[0] == name:
             return cells[1:]
     raise AssertionError(f"no row {name}")
+
+
+def test_with_a_model_the_bar_parts_what_is_expected_from_the_rest_of_the_ceiling(advised_round_report: Report) -> None:
+    bar = stack(advised_round_report)
+    assert bar is not None
+    won = [(part.kind, part.name, part.usd) for part in bar.segments if part.kind in ("recoverable", "ceiling")]
+    assert won == [("recoverable", "Expected", 50), ("ceiling", "Up to the ceiling", 30)]
+    assert sum(part.usd for part in bar.segments) == 1000
+    assert "recoverable at most 24.0%" in bar.brackets[1].words  # 160 lost, 80 at most
+    advised_round_report["recoverable"]["expected_usd"] = -5.0  # nothing of a loss is in what was held
+    (only,) = [p for p in stack(advised_round_report).segments if p.kind in ("recoverable", "ceiling")]  # type: ignore[union-attr]
+    assert (only.kind, only.usd) == ("ceiling", 80)
+
+
+def test_with_a_model_the_strip_is_of_what_is_expected(advised_round_report: Report) -> None:
+    strip = check(advised_round_report)
+    assert strip is not None
+    # 5 node-hours, reruns taken off, at 10 dollars; twice a month
+    assert [(line.hours, line.rate, line.usd) for line in strip.lines] == [("5.00", "10.00", "50.00")]
+    assert (strip.total, strip.month) == ("50.00", ("365", "100.00"))
+    html = page(advised_round_report).html
+    assert "At most 8%" in lede(advised_round_report) and "win back 5%" in lede(advised_round_report)
+    assert row_of(html, "Slice")[6] == "160"  # the table of partitions has the ceiling, and says so
+    assert '<span class="sub">at most</span>' in html
+
+
+def test_a_class_that_loses_is_negative_in_the_strip(advised_round_report: Report) -> None:
+    won = advised_round_report["recoverable"]
+    won.update(expected_usd=-25.0, expected_usd_per_month=-50.0)
+    won["by_class"][0].update(expected_hours=-2.5, expected_usd=-25.0)
+    strip = check(advised_round_report)
+    assert strip is not None and (strip.lines[0].hours, strip.lines[0].usd) == ("−2.50", "−25.00")
 
 
 def test_the_bar_holds_every_dollar_in_a_fixed_order(round_report: Report) -> None:

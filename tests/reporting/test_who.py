@@ -37,6 +37,10 @@ def family(name: str = "train_#", usd: float = 10.0, **other: Any) -> Report:
         "not_measured_usd": 0.0,
         "lost_usd": 0.0,
         "recoverable_usd": usd,
+        "expected_usd": None,
+        "killed": None,
+        "of": None,
+        "slowed": None,
         "asks_too_little": 0,
         "mem_asked_bytes": 64 * GIB,
         "mem_need_p10_bytes": 16 * GIB,
@@ -87,6 +91,52 @@ def test_the_finding_says_how_few_families_have_most_of_it(report: Report) -> No
     assert who(report)["lede"] == (
         "2 families have all of the recoverable dollars, the first 75%. 3 attempts used more than they had asked for."
     )
+
+
+def advised(report: Report) -> Report:
+    """Twelve families with 120, 110, … 10 expected and two that lose 5 each, of 2 killed in each; half of their ceiling."""
+    report["families"] = [
+        family(f"f{n}_#", 2.0 * usd, expected_usd=float(usd), killed=n, of=40, slowed=0)
+        for n, usd in enumerate(range(120, 0, -10))
+    ]
+    report["families"] += [family(f"lost{n}_#", 3.0, expected_usd=-5.0, killed=2, of=4, slowed=1) for n in (1, 2)]
+    report["recoverable"].update(high_usd=1566.0, expected_usd=770.0, kills={"killed": 70, "of": 488})
+    report["window"]["month_factor"] = 2.0
+    report["attempts"] = 56
+    return report
+
+
+def test_with_a_model_families_go_by_what_is_expected_and_name_whom_it_kills(report: Report) -> None:
+    shown = who(advised(report))
+    table = shown["families"]
+    assert [row.usd for row in table.rows] == [240, 220, 200, 180, 160, 140, 120, 100, 80, 60]
+    assert [row.high for row in table.rows][:2] == [480, 440]
+    assert [(row.killed, row.of) for row in table.rows][:3] == [(0, 40), (1, 40), (2, 40)]
+    # the others: 20 + 10 - 5 - 5 dollars of the window
+    assert (table.rest_usd, table.rest_losing, table.total_usd, table.total_killed) == (40, 2, 1540, (70, 488))
+    # 750 of the 780 that twelve win; 230 of them
+    assert shown["lede"] == "10 of 12 families have 96% of the expected dollars, the first two 29%."
+    (text,) = pages_in(report)
+    assert "would have been killed" in text and "1 of 40" in text and "2 of them lose by it" in text
+
+
+def test_where_advice_wins_nothing_families_go_by_the_ceiling(report: Report) -> None:
+    for row in advised(report)["families"]:
+        row["expected_usd"] = -1.0
+    shown = who(report)
+    assert not shown["is_expected"] and shown["is_advised"]
+    assert shown["families"].rows[0].usd == 480 and shown["families"].total_usd == 3132
+    assert "would have been killed" in pages_in(report)[0]
+
+
+def test_a_loss_is_in_ink(report: Report) -> None:
+    report["families"] = [family("won", 20.0, expected_usd=5.0, killed=0, of=2, slowed=0)]
+    report["families"].append(family("lost", 3.0, expected_usd=-4.0, killed=2, of=4, slowed=1))
+    report["recoverable"].update(expected_usd=1.0, kills={"killed": 2, "of": 6})
+    report["window"]["month_factor"] = 1.0
+    html = page_of(report).html
+    assert '<td class="n usd won">5' in html and '<td class="n usd loss">−4' in html
+    assert "1 slowed" in html and "2 of 4" in html
 
 
 @pytest.mark.parametrize(
@@ -223,18 +273,26 @@ def test_hostile_names_stay_text(hostile_report: Report) -> None:
 @pytest.mark.parametrize("paper", ["a4", "letter"])
 @pytest.mark.parametrize(
     "name",
-    ["report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"],
+    [
+        *("report", "cpu_report", "unmeasured_report", "unbundled_report", "short_report", "hostile_report"),
+        "advised_report",
+    ],
 )
 def test_one_page(name: str, paper: str, request: pytest.FixtureRequest) -> None:
     assert len(pages_in(request.getfixturevalue(name), paper)) == 1
 
 
+@pytest.mark.parametrize("is_advised", [False, True])
 @pytest.mark.parametrize("paper", ["a4", "letter"])
-def test_long_unbroken_names_and_large_numbers_fit(report: Report, paper: str) -> None:
+def test_long_unbroken_names_and_large_numbers_fit(report: Report, paper: str, *, is_advised: bool) -> None:
     long = {"family": "W" * 72, "account": "W" * 72, "user": "W" * 72, "partition": "数" * 72}
     report["families"] = [
         family(usd=1e11, attempts=9_999_999, asks_too_little=99_999, held_usd=1e12) | long for _ in range(40)
     ]
+    if is_advised:
+        report["recoverable"].update(expected_usd=1e12, kills={"killed": 9_999_999, "of": 99_999_999})
+        for row in report["families"]:
+            row.update(expected_usd=9e10, killed=999_999, of=9_999_999, slowed=999_999)
     report["accounts"] = report["users"] = report["families"]
     report["coverage"]["headline_allowed"] = False
     assert len(pages_in(report, paper)) == 1

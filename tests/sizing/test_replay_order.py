@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit.sizing.attempts import Ints, Problem
+from audit.sizing.attempts import LEVELS, Ints, Problem
 from audit.sizing.known import Fit, Known, LeakError, checked, refuse_leaks
+from audit.sizing.policy import Policy
 from audit.sizing.replay import Replay, replay
+from audit.sizing.selection import choose
 from tests.sizing.clusters import attempts, busy, unbounded
 
+SAID_S = {"empirical": 6000.0, "sharp": 600.0}
 MIDDLE_S = 120_000.0  # of the busy cluster's time; about 300 of its attempts have ended by then
 
 
@@ -63,6 +66,17 @@ def test_a_model_may_not_learn_from_what_ends_after_the_first_row_it_serves(
 def test_a_choice_may_not_rest_on_later_evidence() -> None:
     with pytest.raises(LeakError, match="row 1 was known at 5"):
         refuse_leaks("the choice", np.array([-np.inf, 5.0]), np.array([0.0, 4.0]))
+
+
+def test_an_expert_is_chosen_by_what_had_ended_by_then() -> None:
+    """Ten minutes are needed: `sharp` says so, `empirical` (listened to at first) says 100. The first choice is made when
+    ten have ended, so for the eleventh attempt: it is submitted at 36,000, the tenth ended at 33,000."""
+    made = unbounded("walltime", attempts(40), np.full(40, 600.0))
+    forecasts = {name: np.full((40, len(LEVELS)), np.log(amount)) for name, amount in SAID_S.items()}
+    policy = Policy(clock_from=10)
+    assert choose(made, Known(made), forecasts, policy).tolist() == [0] * 10 + [1] * 30
+    late = replace(made, attempts=replace(made.attempts, end_s=np.where(np.arange(40) == 4, 1e6, made.attempts.end_s)))
+    assert choose(late, Known(late), forecasts, policy).tolist() == [0] * 11 + [1] * 29  # one of them ends only later
 
 
 def test_refits_learn_from_ever_more_but_never_from_later_ends() -> None:
