@@ -73,7 +73,8 @@ def estimate(arguments: argparse.Namespace) -> ExitCode:
         remedy = "name the engagement's folder with --dir"
         raise UsageError("no audit.toml and no models here", where=str(arguments.dir), remedy=remedy)
     submission = _submission(arguments)
-    question = Question(arguments.quantile, arguments.risk, arguments.time_limit, arguments.at or time.time())
+    at_s = time.time() if arguments.at is None else arguments.at
+    question = Question(arguments.quantile, arguments.risk, arguments.time_limit, at_s)
     found = estimate(submission, Models.load(arguments.dir / "models", targets_of(submission)), question)
     if arguments.json:
         print_json(as_json(found, question))

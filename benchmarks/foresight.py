@@ -47,7 +47,8 @@ SELECT u.* REPLACE (
     CASE WHEN u.mem_source IS NOT NULL OR {all_watched} THEN t.mem_reached_bytes END AS mem_used_bytes,
     CASE WHEN {all_watched} AND u.mem_source IS NULL THEN 'cgroup' ELSE u.mem_source END AS mem_source,
     CASE WHEN u.gpu_source IS NOT NULL OR {all_watched} THEN t.gpus_used END AS gpus_used,
-    CASE WHEN {all_watched} AND u.gpu_source IS NULL AND u.held_gpus > 0 THEN 'telemetry' ELSE u.gpu_source END AS gpu_source)
+    CASE WHEN {all_watched} AND u.gpu_source IS NULL AND u.held_gpus > 0 THEN 'telemetry' ELSE u.gpu_source END
+        AS gpu_source)
 FROM usage AS u JOIN read_parquet(?) AS t ON t.job_id_raw = u.job_id_raw AND t.submit = epoch(u.submit)
 """
 

@@ -236,7 +236,7 @@ def test_an_advice_is_never_below_what_killed_jobs_like_it(tmp_path: Path, ask: 
     killed = replace(made, need=need, is_bound=cut, asked=asked)
     train(Cases({"memory": killed}, {}, USERS, FAMILIES, ["batch"], lowers_cores=False), SETTING, tmp_path / "models")
     found = resources(document(ask, "--job", RELAX, "--quantile", "0.5", folder=tmp_path))["memory"]
-    assert found["p50"] < 12 * GIB
+    assert found["p50"] < 20 * GIB
     assert found["recommended"] == 60 * GIB  # none got through since: twice the 30
     low = document(ask, "--job", RELAX.replace("mem=64G", "mem=40G"), folder=tmp_path)
     assert resources(low)["memory"]["recommended"] == 40 * GIB
@@ -274,9 +274,7 @@ def test_a_script_is_read_as_sbatch_reads_it(ask: Ask, tmp_path: Path) -> None:
     code, out, _ = ask("--", script, "--mem=1G")  # what follows the script is its own
     assert code == ExitCode.DONE
     assert "64 GiB" in out
-    found = (
-        document(ask, "--", "--mem=32G", script) if False else json.loads(ask("--json", "--", "--mem=32G", script)[1])
-    )
+    found = json.loads(ask("--json", "--", "--mem=32G", script)[1])
     assert resources(found)["memory"]["asked"] == 32 * GIB
     assert found["source"] == "script"
 

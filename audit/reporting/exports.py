@@ -4,7 +4,7 @@ In every file a text that a spreadsheet would read as a formula gets an apostrop
 not known, and generated data says so in its last column.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,16 +64,20 @@ def csv_files(
     has a line an attempt and, where nodes are priced, lines for what was idle and down: with those it adds up to
     installed. AuditError: no room to write it.
     """
-    lists: dict[str, bytes | Write] = {name: _list_csv(report, *LISTS[name]) for name in LISTS}
+    is_generated = report["generated_sample"]
+    lists: dict[str, bytes | Write] = {
+        name: list_csv(report[key], columns, is_generated=is_generated) for name, (key, columns) in LISTS.items()
+    }
     return {"cost.csv": partial(_write_cost, report, connection, names), **lists}
 
 
-def _list_csv(report: Mapping[str, Any], key: str, columns: tuple[str, ...]) -> bytes:
-    rows = [[row[column] for column in columns] for row in report[key]]
-    frame = pl.DataFrame(rows, schema=list(columns), orient="row", infer_schema_length=None, strict=False)
+def list_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, is_generated: bool) -> bytes:
+    """These columns of the rows as CSV, no cell of it a formula; the last column says whether the data is generated."""
+    values = [[row[column] for column in columns] for row in rows]
+    frame = pl.DataFrame(values, schema=list(columns), orient="row", infer_schema_length=None, strict=False)
     text = pl.col(pl.String)
     safe = pl.when(text.str.contains(r"^[-=+@\t\r]")).then("'" + text).otherwise(text)
-    generated = pl.lit(report["generated_sample"]).alias("generated_sample")
+    generated = pl.lit(is_generated).alias("generated_sample")
     return frame.with_columns(safe.name.keep()).with_columns(generated).write_csv().encode()
 
 

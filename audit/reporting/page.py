@@ -30,9 +30,9 @@ class Page:
 
 def render_page(report: Mapping[str, Any], what: Definition) -> Page:
     """The report's HTML, complete in itself: style and hatch are inside, no other file is needed."""
-    style, assets = _style(what)
+    style, assets = style_sheet(what)
     text = (
-        _environment(what)
+        environment(what)
         .get_template("page.html.j2")
         .render(
             r=report,
@@ -40,7 +40,7 @@ def render_page(report: Mapping[str, Any], what: Definition) -> Page:
             pages=[(name, made) for name in what.pages if (made := PAGES[name](report)) is not None],
             title=what.title,
             css=style,
-            created=_created(),
+            created=created(),
             period=period(report),
             by_node=wording.node_sizes_known(report),
         )
@@ -48,10 +48,11 @@ def render_page(report: Mapping[str, Any], what: Definition) -> Page:
     return Page(text, assets)
 
 
-def _environment(what: Definition) -> "Environment":
+def environment(what: Definition) -> "Environment":
+    """What the report's templates are filled in with: all is escaped and made visible, and a NULL is refused."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    found = Environment(
         loader=FileSystemLoader(what.templates),
         autoescape=True,
         undefined=StrictUndefined,
@@ -59,7 +60,7 @@ def _environment(what: Definition) -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters.update(
+    found.filters.update(
         name=lambda text, limit=NAME_LIMIT: visible(text, limit),
         cell=numerals.whole,
         dollars=numerals.dollars_prose,
@@ -67,7 +68,7 @@ def _environment(what: Definition) -> "Environment":
         rate=numerals.rate,
         sentence=wording.sentence,
     )
-    environment.globals.update(
+    found.globals.update(
         reason=wording.reason,
         basis=wording.basis,
         window_hours=wording.window_hours,
@@ -75,7 +76,7 @@ def _environment(what: Definition) -> "Environment":
         count_of=numerals.count_of,
         span=span,
     )
-    return environment
+    return found
 
 
 def _shown(value: object) -> object:
@@ -89,7 +90,7 @@ def _shown(value: object) -> object:
     return value
 
 
-def _style(what: Definition) -> tuple[str, frozenset[str]]:
+def style_sheet(what: Definition) -> tuple[str, frozenset[str]]:
     """The style sheet with its hatch inside, so that report.html stands alone."""
     hatch = base64.b64encode((what.templates / "hatch.svg").read_bytes()).decode("ascii")
     url = f"data:image/svg+xml;base64,{hatch}"
@@ -98,7 +99,7 @@ def _style(what: Definition) -> tuple[str, frozenset[str]]:
     return style.replace("hatch.svg", url), frozenset({url})
 
 
-def _created() -> str:
+def created() -> str:
     """When the report is made; SOURCE_DATE_EPOCH, where it is set, makes the files reproducible."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if epoch is None:

@@ -32,6 +32,11 @@ def write_report(
         files |= _pages(report, paper, asked)
     if "csv" in asked:
         files |= tables or {}
+    return write_files(out, files)
+
+
+def write_files(out: Path, files: Mapping[str, Content]) -> list[Path]:
+    """Writes all of the files into `out` (made if need be), or touches none; AuditError where it cannot be written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         return _replace(out, files)

@@ -44,7 +44,8 @@ def generate(
     """Writes accounting, node inventory and node events into `evidence`, and `attempts.parquet` aside.
 
     About `jobs` jobs touch the window. `sampling_s` above 0 records peaks as a sampler of that interval
-    would have seen them, `trouble` is what makes a month hard to foresee. The same arguments give the same bytes. Raises UsageError for a cluster of no GPU.
+    would have seen them; `trouble` is what makes a month hard to foresee. The same arguments give the same bytes.
+    Raises UsageError for a cluster of no GPU.
     """
     evidence.mkdir(parents=True, exist_ok=True)
     truth.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,7 @@ class Target:
     unit: str
     floor: float  # below it all needs are alike: forecasts are made on a logarithmic scale from here up
     whole: bool = False  # comes in whole numbers
+    tied: bool = False  # many needs are exactly alike: a level is kept where it lies among needs equal to the forecast
     kills: bool = False  # a job that needs more than it asked for ends
 
 
@@ -32,9 +33,9 @@ TARGETS = {
         Target("memory", "bytes", MIB, kills=True),
         Target("walltime", "seconds", 1.0, kills=True),
         Target("cores", "cores", 0.01),
-        Target("gpus", "GPUs", 0.25, whole=True, kills=True),
+        Target("gpus", "GPUs", 0.25, whole=True, tied=True, kills=True),
         Target("vram", "bytes", MIB),
-        Target("gpu_activity", "percent", 1.0),
+        Target("gpu_activity", "percent", 1.0, tied=True),
     )
 }
 

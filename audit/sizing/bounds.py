@@ -9,7 +9,7 @@ from audit.sizing.known import Known
 
 
 def killed_at(known: Known) -> tuple[Floats, Flags]:
-    """For each row, at its decision: the most that its last attempts were killed at (NaN: none), and if it is the newest.
+    """For each row, at its decision: the most its last attempts were killed at (NaN: none), and if the newest was.
 
     Then nothing has got through since, and the bound says little of how much more it takes.
     """

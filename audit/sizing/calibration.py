@@ -51,7 +51,7 @@ class Calibrator:
 
     levels: Floats
     users: int
-    whole: bool = False  # needs equal to the forecast are common: they count for the level or against it, as is due
+    tied: bool = False  # needs equal to the forecast are common: they count for the level or against it, as is due
     recent: list[list[float]] = field(default_factory=list)  # by arrival, each one score a column
     oldest: int = 0
     ordered: list[list[float]] = field(default_factory=list)  # by size, one list a column
@@ -109,7 +109,7 @@ class Calibrator:
 
     def _owed(self, debt: Floats) -> Floats:
         """How far misses lie from what a level allows."""
-        if not self.whole:
+        if not self.tied:
             return np.asarray(debt[0])
         owed: Floats = np.where(debt[0] > 0, debt[0], np.where(debt[1] < 0, debt[1], 0.0))
         return owed
@@ -124,16 +124,17 @@ class Calibrated:
 
 
 def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pending: Floats, by_end: Ints, count: Ints,
-              counted: Flags, users: int = 0, whole: bool = False) -> Calibrated:  # fmt: skip
+              counted: Flags, users: int = 0, tied: bool = False, least: float = -np.inf) -> Calibrated:  # fmt: skip
     """Forecasts with their margins, in the order of decisions: each sees the outcomes of `by_end[:count]` alone.
 
-    `base` is (n, 1) or (n, levels), NaN where the expert had none. Debts are of the `counted` alone: of what is advised on.
+    `base` is (n, 1) or (n, levels), NaN where the expert had none. Debts are of the `counted` alone, of what
+    is advised on. No forecast is below `least`.
     """
     unit = spread(base, levels)
     scores = ((log_need[:, None] - base) / unit[:, None]).tolist()
     known, due, nothing = np.isfinite(base[:, 0]).tolist(), counted.tolist(), np.full(len(levels), np.nan)
     issued = np.full((len(base), len(levels)), np.nan)
-    calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, whole)
+    calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, tied)
     order, counts, who, queued = by_end.tolist(), count.tolist(), user.tolist(), pending.tolist()
     done = 0
     for row, here in enumerate([*counts, len(order)]):
@@ -147,6 +148,6 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
             break
         margin = calibrator.margin(who[row], queued[row]) if known[row] else None
         if margin is not None:
-            issued[row] = base[row] + unit[row] * margin
+            issued[row] = np.maximum(base[row] + unit[row] * margin, least)
     # the levels of one forecast are in order
     return Calibrated(np.maximum.accumulate(issued, axis=1), calibrator)

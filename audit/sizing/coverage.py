@@ -14,7 +14,7 @@ NEAR = 0.02  # a user whose coverage lies within it of the level is near it
 Z95 = 1.959964  # standard deviations either side that hold 95 % of a normal distribution
 
 
-def coverage(scored: Scored, level: float, *, whole: bool) -> dict[str, Any]:
+def coverage(scored: Scored, level: float, *, tied: bool) -> dict[str, Any]:
     """Coverage of one level, with an interval of 95 % in which attempts of one burst are not independent evidence."""
     hit, below = scored.at_or_below(level), scored.below(level)
     low, high = interval(hit, scored.burst)
@@ -23,7 +23,7 @@ def coverage(scored: Scored, level: float, *, whole: bool) -> dict[str, Any]:
         "level": level,
         "realised": realised,
         "below": under,
-        "error": float(_error(level, np.array(under), np.array(realised), whole=whole)),
+        "error": float(_error(level, np.array(under), np.array(realised), tied=tied)),
         "low": low,
         "high": high,
         "without_bounds": _mean(hit[~scored.cut]),
@@ -46,7 +46,7 @@ def interval(hit: Flags, burst: Ints) -> tuple[float, float]:
     return float(max(0.0, middle - half)), float(min(1.0, middle + half))
 
 
-def by_user(scored: Scored, names: Sequence[str] | None, *, whole: bool) -> dict[str, Any]:
+def by_user(scored: Scored, names: Sequence[str] | None, *, tied: bool) -> dict[str, Any]:
     """Users with many attempts who got what was promised, and each with some, most attempts first."""
     users, of, count = np.unique(scored.user, return_inverse=True, return_counts=True)
     hits = [np.bincount(of, weights=scored.at_or_below(q), minlength=len(users)) / count for q in REPORTED]
@@ -59,7 +59,7 @@ def by_user(scored: Scored, names: Sequence[str] | None, *, whole: bool) -> dict
         "least_attempts": MANY,
         "users": int(judged.sum()),
         "within_2_points": [
-            {"level": q, "share": _mean(np.abs(_error(q, b, h, whole=whole))[judged] <= NEAR)}
+            {"level": q, "share": _mean(np.abs(_error(q, b, h, tied=tied))[judged] <= NEAR)}
             for q, h, b in zip(REPORTED, hits, below, strict=True)
         ],
         "listed": [
@@ -86,9 +86,9 @@ def worst(scored: Scored, level: float, decided_s: Floats) -> dict[str, Any]:
     return {"level": level, "realised": float(shares[first]), "from_s": float(begin), "to_s": float(end)}
 
 
-def _error(level: float, below: Floats, realised: Floats, *, whole: bool) -> Floats:
-    """Realised less promised; of whole numbers, how far the level lies outside [below, at or below]."""
-    if not whole:
+def _error(level: float, below: Floats, realised: Floats, *, tied: bool) -> Floats:
+    """Realised less promised; of needs often alike, how far the level lies outside [below, at or below]."""
+    if not tied:
         return realised - level
     return np.where(level > realised, realised - level, np.where(level < below, below - level, 0.0))
 

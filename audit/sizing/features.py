@@ -6,6 +6,7 @@ same request to everybody; each is summarised the same way, in a back-test as at
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,8 @@ _QUANTILES = (0.1, *LEVELS)
 _NEAR = ("request", "shape", "key", "user")
 _NEAR_STATS = ("q10", "q500", "q900", "most", "last", "second", "third", "five_mean")
 _FAR_STATS = ("q10", "q500", "q900", "most")
+_ROW = {name: at for at, name in enumerate((*GROUPS, *RATIOS))}
+_COLUMN = {name: at for at, name in enumerate(SUMMARY)}
 
 
 def groups(attempts: Attempts) -> dict[str, Ints]:
@@ -78,7 +81,7 @@ class Seen:
 
     def stat(self, group: str, stat: str) -> Floats:
         """One number of a group's history; NaN where it has none."""
-        column: Floats = self.history[:, (*GROUPS, *RATIOS).index(group), SUMMARY.index(stat)]
+        column: Floats = self.history[:, _ROW[group], _COLUMN[stat]]
         return column
 
     def first(self, stat: str, order: tuple[str, ...]) -> Floats:
@@ -92,12 +95,18 @@ class Seen:
         """How many finished attempts the group has."""
         return np.expm1(self.stat(group, "count"))
 
+    @cached_property
+    def _shares(self) -> Floats:
+        """What each group weighs against the wider one, (rows, groups)."""
+        counts = np.minimum(np.expm1(self.history[:, :, _COLUMN["count"]]), WINDOW)
+        shares: Floats = counts / (counts + SHRINK)
+        return shares
+
     def empirical(self, stat: str) -> Floats:
         """A quantile of the groups, from the widest to the narrowest, each weighing n / (n + 8)."""
         found = self.stat("all", stat)
         for group in reversed(GROUPS[:-1]):
-            own, count = self.stat(group, stat), np.minimum(self.count(group), WINDOW)
-            share = count / (count + SHRINK)
+            own, share = self.stat(group, stat), self._shares[:, _ROW[group]]
             narrowed = np.where(np.isfinite(found), share * own + (1 - share) * found, own)
             found = np.where(np.isfinite(own), narrowed, found)
         return found

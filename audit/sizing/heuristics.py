@@ -1,4 +1,4 @@
-"""Rules of thumb, each written once: the rivals of a back-test as they are used elsewhere, and experts of the portfolio.
+"""Rules of thumb, each written once: rivals of a back-test as they are used elsewhere, and experts of the portfolio.
 
 Each answers the logarithm of one amount, or of one for each level.
 """

@@ -4,6 +4,7 @@ Of each group the last attempts are kept, not their summary: whoever needs one m
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -95,14 +96,14 @@ class Histories:
 
     def groups_of(self, job: Job) -> dict[str, Hashes]:
         """The groups of one job."""
-        user, partition, family = (text_hashes([text]) for text in (job.user, job.partition, job.family))
+        user, partition, family = _numbers(job.user), _numbers(job.partition), _numbers(job.family)
         if job.account is not None:
-            name = text_hashes([f"{job.account}/{job.family}"])
+            name = _numbers(f"{job.account}/{job.family}")
         else:
             alias = mixed(user, family)
             at = int(np.searchsorted(self.alias, alias[0]))
             found = at < len(self.alias) and self.alias[at] == alias[0]
-            name = self.alias_name[at : at + 1] if found else text_hashes([f"/{job.family}"])
+            name = self.alias_name[at : at + 1] if found else _numbers(f"/{job.family}")
         amounts = (np.array([amount]) for amount in (job.cores, job.mem_bytes, job.gpus, job.limit_s))
         return group_hashes(Who(user, name, partition), *amounts)
 
@@ -170,6 +171,12 @@ class Histories:
             alias=alias,
             alias_name=stored.get("alias_name", np.uint64, len(alias)),
         )
+
+
+@lru_cache(maxsize=1024)
+def _numbers(text: str) -> Hashes:
+    """The number of one text; each target of a job asks for the same."""
+    return text_hashes([text])
 
 
 def _windows(group: Hashes, totals: Ints) -> Windows:

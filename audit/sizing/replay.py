@@ -46,7 +46,8 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
     def margins(base: Floats) -> Calibrated:
         return calibrate(
             base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user,
-            pending=seen.pending, by_end=known.by_end, count=known.count, whole=problem.target.whole,
+            pending=seen.pending, by_end=known.by_end, count=known.count, tied=problem.target.tied,
+            least=float(np.log(problem.target.floor)),
             counted=~few_like(seen.count("key"), policy),
         )  # fmt: skip
 

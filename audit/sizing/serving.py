@@ -13,7 +13,7 @@ from audit.sizing.calibration import SETTINGS, Calibrator, spread
 from audit.sizing.features import Seen, anchor, features
 from audit.sizing.heuristics import EXPERTS
 from audit.sizing.histories import MOST_LOG, Histories, Job
-from audit.sizing.identity import Hashes, text_hashes
+from audit.sizing.identity import Hashes
 from audit.sizing.learned import LEARNED, Model
 from audit.sizing.model_file import Arrays, damaged
 from audit.sizing.replay import BLENDED, blend
@@ -68,7 +68,7 @@ class Served:
         log_asked = np.log(np.maximum(asked, self.target.floor))
         groups = self.histories.groups_of(job)
         seen = self.histories.see(job, groups, float(log_asked[0]))
-        user = self.user_rows(text_hashes([job.user]))
+        user = self.user_rows(groups["user"])
         base = self.base(seen)
         unit = spread(base, np.array(LEVELS))
         logs = self.issue(base, unit, user, seen.pending)[0]
@@ -108,7 +108,8 @@ class Served:
             margin = self.calibrator.margin(int(code), queued)
             if margin is not None:
                 margins[at] = margin
-        issued: Floats = np.maximum.accumulate(base + unit[:, np.newaxis] * margins[row.reshape(-1)], axis=1)
+        said = np.maximum(base + unit[:, np.newaxis] * margins[row.reshape(-1)], np.log(self.target.floor))
+        issued: Floats = np.maximum.accumulate(said, axis=1)
         return issued
 
     def user_rows(self, user: Hashes) -> Ints:
@@ -151,7 +152,7 @@ class Served:
         calibrator = Calibrator(
             np.array(LEVELS),
             len(users) + 1,
-            TARGETS[target].whole,
+            TARGETS[target].tied,
             recent=scores.tolist(),
             ordered=np.sort(scores, axis=0).T.tolist() if len(scores) else [],
         )

@@ -13,7 +13,7 @@ def killed(log_need: Floats, log_advised: Floats) -> Flags:
 
 
 def waste(target: Target, log_need: Floats, log_advised: Floats, run_s: Floats) -> Floats:
-    """Unit x seconds: (advised - need) x run time, and all that is advised x run time of the killed. NaN where unknown."""
+    """Unit x seconds: (advised - need) x run time, and all that is advised x run time of the killed (NaN: unknown)."""
     need, advised = (np.where(logs <= np.log(target.floor), 0.0, np.exp(logs)) for logs in (log_need, log_advised))
     found: Floats = np.where(killed(log_need, log_advised), advised, advised - need) * run_s
     return found

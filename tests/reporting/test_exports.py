@@ -169,7 +169,7 @@ def test_families_have_what_advice_would_have_won_and_killed(tmp_path: Path) -> 
         ("",) * 4
     }
     advised = two_classes()
-    advised.advise("10", mem_bytes=4.0 * GIB)
+    advised.advise("10", submit=7, mem_bytes=4.0 * GIB)
     _, files = written(advised, tmp_path)
     # 32 of 64 GiB held for an hour, 8 used, 4 advised: killed, and 4 / 64 of 8 dollars to run it again
     (row,) = [row for row in files["families.csv"] if row["killed"] == "1"]

@@ -129,6 +129,15 @@ def test_where_advice_wins_nothing_families_go_by_the_ceiling(report: Report) ->
     assert "would have been killed" in pages_in(report)[0]
 
 
+def test_fewer_families_are_shown_where_each_needs_more_lines(report: Report) -> None:
+    # 27 lines: name and account, and one each for slowed and for too little
+    for changed, shown in (({}, 10), ({"slowed": 1}, 9), ({"slowed": 1, "asks_too_little": 1}, 6)):
+        report["families"] = [family(usd=10.0, expected_usd=5.0, killed=0, of=4) | changed for _ in range(12)]
+        report["recoverable"].update(expected_usd=60.0, kills={"killed": 0, "of": 48})
+        assert len(who(report)["families"].rows) == shown
+        assert who(report)["families"].rest_name == f"{12 - shown} other families"
+
+
 def test_a_loss_is_in_ink(report: Report) -> None:
     report["families"] = [family("won", 20.0, expected_usd=5.0, killed=0, of=2, slowed=0)]
     report["families"].append(family("lost", 3.0, expected_usd=-4.0, killed=2, of=4, slowed=1))

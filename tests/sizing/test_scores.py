@@ -45,7 +45,7 @@ def fixed(name: str, *amounts: float, role: str = "rival", margin: str = "own") 
 
 
 def test_coverage_is_the_share_at_or_below_and_its_error_has_a_sign() -> None:
-    found = coverage(judged(np.arange(1.0, 11.0), 9.0), 0.95, whole=False)  # 1 to 9 of ten, 1 to 8 strictly below
+    found = coverage(judged(np.arange(1.0, 11.0), 9.0), 0.95, tied=False)  # 1 to 9 of ten, 1 to 8 strictly below
     assert (found["realised"], found["below"]) == (0.9, 0.8)
     assert found["error"] == pytest.approx(-0.05)
 
@@ -60,12 +60,12 @@ def test_coverage_is_the_share_at_or_below_and_its_error_has_a_sign() -> None:
 )
 def test_of_whole_numbers_a_level_may_lie_among_those_that_needed_just_that(level: float, error: float) -> None:
     needs = np.array([1.0] * 8 + [2.0, 3.0])
-    assert coverage(judged(needs, 2.0), level, whole=True)["error"] == pytest.approx(error)
+    assert coverage(judged(needs, 2.0), level, tied=True)["error"] == pytest.approx(error)
 
 
 def test_coverage_without_what_was_cut() -> None:
     cut = np.array([False, False, False, True])
-    found = coverage(judged(np.array([1.0, 2.0, 5.0, 6.0]), 3.0, cut=cut), 0.5, whole=False)
+    found = coverage(judged(np.array([1.0, 2.0, 5.0, 6.0]), 3.0, cut=cut), 0.5, tied=False)
     assert (found["realised"], found["without_bounds"]) == (0.5, pytest.approx(2 / 3))
 
 
@@ -90,7 +90,7 @@ def test_users_are_judged_from_500_attempts_on_and_listed_from_100() -> None:
     """Ann (500) misses 5 % and is near p95 (her p90, 5 points off); Bob (500) misses 10 %; Cy has 100; Di too few."""
     user = np.repeat([0, 1, 2, 3], [500, 500, 100, 99])
     need = np.concatenate([np.tile([2.0] + [1.0] * 19, 25), np.tile([2.0] + [1.0] * 9, 50), np.ones(199)])
-    found = by_user(judged(need, 1.5, user=user, burst=np.arange(1199) // 2), ["ann", "bob", "cy", "di"], whole=False)
+    found = by_user(judged(need, 1.5, user=user, burst=np.arange(1199) // 2), ["ann", "bob", "cy", "di"], tied=False)
     assert found["users"] == 2
     near = {row["level"]: row["share"] for row in found["within_2_points"]}
     assert near == {0.5: 0, 0.9: 0.5, 0.95: 0.5, 0.99: 0}

@@ -7,6 +7,7 @@ are shown with the ceiling.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from audit.reporting.asked import RESOURCES, Request, request
@@ -18,6 +19,8 @@ from audit.reporting.won import is_expected
 from audit.reporting.wording import Report
 
 FAMILIES = 10
+LINES = 30  # of the first lines of a family and those below them, together
+_OF_ADVICE = 3  # fewer where head, total and note speak of advice
 HOLDERS = 7  # rows of accounts and of users above their total: six and the others
 FAMILY_ROOM, GPU_ROOM, HOLDER_ROOM = 132.0, 73.0, 73.0  # points of names; of a family GPU_ROOM more without GPUs
 SUB_SIZE = 7.2
@@ -102,8 +105,8 @@ def who(report: Report) -> dict[str, Any]:
         "is_advised": report["recoverable"]["kills"] is not None,
         "lede": _lede(report, ranked, key),
         "families": _families(report, ranked, key, money),
-        "resources": [(name, _known(ranked[:FAMILIES], name)) for name in shown],
-        "too_little": any(row["asks_too_little"] for row in ranked[:FAMILIES]),
+        "resources": [(name, _known(ranked[: _fitting(ranked)], name)) for name in shown],
+        "too_little": any(row["asks_too_little"] for row in ranked[: _fitting(ranked)]),
         "unit": money.unit,
         "holders": [_holders(report, "accounts", "account", holders), _holders(report, "users", "user", holders)],
         "holders_unit": holders.unit,
@@ -125,8 +128,14 @@ def _is_moved(row: Row) -> bool:
     return bool(row["expected_usd"])
 
 
+def _fitting(ranked: Sequence[Row]) -> int:
+    """How many families the page holds: fewer where they need lines of their own for slowed, or for too little."""
+    lines = accumulate(2 + bool(row["slowed"]) + bool(row["asks_too_little"]) for row in ranked[:FAMILIES])
+    return sum(sofar <= LINES - _OF_ADVICE * (ranked[0]["killed"] is not None) for sofar in lines)
+
+
 def _families(report: Report, ranked: Sequence[Row], key: str, money: Dollars) -> Families:
-    shown, rest = ranked[:FAMILIES], ranked[FAMILIES:]
+    shown, rest = ranked[: _fitting(ranked)], ranked[_fitting(ranked) :]
     others = len(report["families"]) - len(shown)
     won = report["recoverable"]
     total = {"expected_usd": won["expected_usd"], "recoverable_usd": won["high_usd"]}.get(
@@ -189,11 +198,12 @@ def _known(rows: Sequence[Row], resource: str) -> str:
 def _lede(report: Report, ranked: Sequence[Row], key: str) -> str:
     if not ranked:
         return "No attempt held anything in the window."
-    first = f"{_share(ranked[:FAMILIES], ranked, key)} of the dollars held"
+    count = _fitting(ranked)
+    first = f"{_share(ranked[:count], ranked, key)} of the dollars held"
     if key == "held_usd":
         known = report["recoverable"]["high_usd"] is not None
         why = nothing_won(report) if known else _UNKNOWN
-        return f"{why} {_most(ranked)} {first}."
+        return f"{why} {_most(ranked, count)} {first}."
     what = "expected" if key == "expected_usd" else "recoverable"
     ranked = [row for row in ranked if row[key] > 0]
     too_little = sum(row["asks_too_little"] for row in report["families"])
@@ -204,15 +214,15 @@ def _lede(report: Report, ranked: Sequence[Row], key: str) -> str:
         return f"{part}One family has all of the {what} dollars.{second}"
     some, words = (ranked[:2], "the first two") if len(ranked) > 2 else (ranked[:1], "the first")
     shares = f"{words} {_share(some, ranked, key)}"
-    if len(ranked) <= FAMILIES:
+    if len(ranked) <= count:
         return f"{part}{len(ranked)} families have all of the {what} dollars, {shares}.{second}"
-    rest = _share(ranked[:FAMILIES], ranked, key)
-    return f"{part}{FAMILIES} of {len(ranked):,} families have {rest} of the {what} dollars, {shares}.{second}"
+    rest = _share(ranked[:count], ranked, key)
+    return f"{part}{count} of {len(ranked):,} families have {rest} of the {what} dollars, {shares}.{second}"
 
 
-def _most(ranked: Sequence[Row]) -> str:
-    if len(ranked) > FAMILIES:
-        return f"The {FAMILIES} families that hold most have"
+def _most(ranked: Sequence[Row], count: int) -> str:
+    if len(ranked) > count:
+        return f"The {count} families that hold most have"
     return "The one family has" if len(ranked) == 1 else "The families shown have"
 
 
