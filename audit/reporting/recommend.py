@@ -17,16 +17,13 @@ from audit.accounting.rows import ratio, rows, times
 from audit.errors import NoReportError
 from audit.reporting.page import created
 from audit.reporting.pseudonyms import Pseudonyms
-from audit.reporting.recommend_earlier import Run, compared, no_longer
-from audit.reporting.recommend_words import lower_words, raise_words
+from audit.reporting.recommend_earlier import Run, changes, earlier_of, no_longer, run_of
+from audit.reporting.recommend_words import CORES, GPUS, MEMORY, RESOURCES, Resource, lower_words, raise_words
 from audit.reporting.won import quantile_name
 from audit.sizing.policy import POLICY
 
 SCHEMA: Final = "audit-recommend/1"
 RECENT: Final = 4  # the last of so many parts of the window says what is asked today
-RESOURCES: Final = ("mem", "gpus", "cores")
-_UNIT: Final = {"mem": "_bytes", "gpus": "", "cores": ""}
-_NAMES: Final = ("account", "family", "user")
 _PLAIN: Final = """
     account family user users partition partitions attempts recent_attempts nodes most_nodes time_limit_asked_s
     walltime_p90_s held_usd expected_usd reruns_usd gpus_gross_usd memory_gross_usd cores_gross_usd rests_on tested
@@ -34,8 +31,10 @@ _PLAIN: Final = """
 """.split()
 _SHORT: Final = """
     account family user users partition partitions attempts nodes most_nodes short out_of_memory lost_usd
-    mem_short_asked_bytes cores_short_asked
 """.split()
+
+_NEEDED: Final = ((MEMORY, "mem_short_asked_bytes", "mem_short_bytes"), (CORES, "cores_short_asked", "cores_short"))
+NOT_ADVISED: Final = "nothing was advised on it in the window: where only the mean use is known, nothing is lowered"
 
 Row = dict[str, Any]
 
@@ -97,9 +96,11 @@ RULE: Final = Rule()
 
 
 def recommend(
-    connection: duckdb.DuckDBPyConnection, report: Mapping[str, Any], *, by_user: bool, earlier: Run | None
-) -> Row:
-    """The families to lower and to raise, with what changed since the `earlier` run.
+    connection: duckdb.DuckDBPyConnection, report: Mapping[str, Any], *, by_user: bool, runs: Sequence[Run] = ()
+) -> tuple[Row, Run]:
+    """The families to lower and to raise, and the run as it is to be kept.
+
+    `runs` are the earlier ones, the last first: what changed since the last that said anything else is told.
 
     `connection` is the one that the figures of `report` were made on. Dollars are of the window unless they say per
     month. NoReportError where no advice was replayed over the window, or nothing was measured.
@@ -112,7 +113,7 @@ def recommend(
     asked = {"by_user": by_user, "recent_from": recent_from, "retry": POLICY.retry}
     connection.execute(f"CREATE OR REPLACE TEMP TABLE recommend_attempt AS {query('recommend_attempt')}", asked)
     known = [{key: _steady(value) for key, value in row.items()} for row in rows(connection, "recommend_families")]
-    advised = frozenset(name for name in RESOURCES if any(row[f"{name}_recommended{_UNIT[name]}"] is not None for row in known))
+    advised = frozenset(one for one in RESOURCES if any(row[one.recommended] is not None for row in known))
     factor = window["month_factor"]
     every = [_lower(row, factor, quantile, advised, by_user=by_user) for row in known]
     lower = [row for row in every if (row["expected_usd"] or 0.0) > 0]
@@ -120,15 +121,18 @@ def recommend(
     raised.sort(key=lambda row: (-(row["lost_usd"] or 0.0), -row["short"]))
     rest = [row for row in every if (row["expected_usd"] or 0.0) <= 0]
     losing = [row["expected_usd"] for row in rest if (row["expected_usd"] or 0.0) < 0]
-    won = report["recoverable"]
-    return {
+    won, by = report["recoverable"], "user" if by_user else "family"
+    now = run_of(by, created(), window, lower)
+    earlier = earlier_of(runs, now)
+    moved = [None] * len(lower) if earlier is None else changes(earlier, lower)
+    found = {
         "schema": SCHEMA,
         "version": report["version"],
         "generated_sample": report["generated_sample"],
         "real_names": True,
         "cluster": report["cluster"],
-        "by": "user" if by_user else "family",
-        "made": created(),
+        "by": by,
+        "made": now.made,
         "window": {key: window[key] for key in ("from", "to", "hours", "observed_hours", "month_factor")},
         "recent_from": f"{recent_from:%Y-%m-%dT%H:%M:%SZ}",
         "quantile": quantile,
@@ -141,15 +145,16 @@ def recommend(
         "killed": won["kills"]["killed"],
         "tested": won["kills"]["of"],
         "confidence_rule": RULE.told(quantile),
-        "lower": [{**row, "change": compared(row, earlier)} for row in lower],
+        "lower": [{**row, "change": change} for row, change in zip(lower, moved, strict=True)],
         "lower_families": len(lower),
         "raise": raised,
         "raise_families": len(raised),
         "rest": {"families": len(rest), "losing_families": len(losing), "losing_usd": sum(losing)},
-        "earlier": None if earlier is None else {"made": earlier.made, "from": earlier.window_from, "to": earlier.window_to},
-        "no_longer": no_longer(every, earlier),
+        "earlier": earlier and {"made": earlier.made, "from": earlier.window_from, "to": earlier.window_to},
+        "no_longer": no_longer(earlier, every, lower) if earlier else [],
         "reasons": _reasons(report, advised, earlier),
     }
+    return found, now
 
 
 def limited(found: Row, limit: int) -> Row:
@@ -170,17 +175,16 @@ def renamed(found: Row, names: Pseudonyms) -> Row:
     return shown
 
 
-def _lower(row: Row, factor: float | None, quantile: float, advised: frozenset[str], *, by_user: bool) -> Row:
+def _lower(row: Row, factor: float | None, quantile: float, advised: frozenset[Resource], *, by_user: bool) -> Row:
     """A family with what is asked today, what is recommended, and how far that is to be trusted."""
     found = {key: row[key] for key in _PLAIN} | _held(row, by_user=by_user)
     reasons = {}
-    for name in RESOURCES:
-        asked, recommended = f"{name}_asked{_UNIT[name]}", f"{name}_recommended{_UNIT[name]}"
-        found |= {asked: row[asked], recommended: row[recommended]}
-        if row[recommended] is None:
-            reasons[recommended] = _kept_because(row, name, advised)
-        if row[asked] is None:
-            reasons[asked] = "the accounting does not state it"
+    for one in RESOURCES:
+        found |= {one.asked: row[one.asked], one.recommended: row[one.recommended]}
+        if row[one.recommended] is None:
+            reasons[one.recommended] = _kept_because(row, one, advised)
+        if row[one.asked] is None:
+            reasons[one.asked] = "the accounting does not state it"
     if row["walltime_p90_s"] is None:
         reasons["walltime_p90_s"] = "no attempt of it completed in the window"
     if row["time_limit_asked_s"] is None:
@@ -193,15 +197,14 @@ def _lower(row: Row, factor: float | None, quantile: float, advised: frozenset[s
     return {**found, "tell": lower_words(found), "reasons": reasons}
 
 
-def _kept_because(row: Row, name: str, advised: frozenset[str]) -> str:
+def _kept_because(row: Row, one: Resource, advised: frozenset[Resource]) -> str:
     """Why nothing is recommended of a resource."""
-    if name == "gpus" and not row["gpus_asked"]:
+    if one is GPUS and not row[one.asked]:
         return "it asks for no GPU"
     if row["is_whole"]:
         return "its attempts take whole nodes"
-    if name not in advised:
-        mean = ": only their mean use is known, which lowers nothing" if name == "cores" else ""
-        return f"nothing was advised on it in the whole window{mean}"
+    if one not in advised:
+        return NOT_ADVISED
     return "too little was known of its recent attempts when they were submitted: the request is kept"
 
 
@@ -209,14 +212,13 @@ def _raise(row: Row, *, by_user: bool) -> Row:
     """A family some attempts of which asked for too little."""
     found = {key: row[key] for key in _SHORT} | _held(row, by_user=by_user)
     reasons = {}
-    for name in ("mem", "cores"):
-        key, asked = f"{name}_short{_UNIT[name]}", f"{name}_short_asked{_UNIT[name]}"
-        more = row[key] is not None and row[asked] is not None and row[key] > row[asked]
-        found[f"{name}_recommended{_UNIT[name]}"] = row[key] if more else None
-        if row[key] is None:
-            reasons[f"{name}_recommended{_UNIT[name]}"] = "no attempt of it asked for too little of that"
+    for one, asked, needed in _NEEDED:
+        more = None not in (row[asked], row[needed]) and row[needed] > row[asked]
+        found |= {one.asked: row[asked], one.recommended: row[needed] if more else None}
+        if row[needed] is None:
+            reasons |= dict.fromkeys((one.asked, one.recommended), "no attempt of it asked for too little of that")
         elif not more:
-            reasons[f"{name}_recommended{_UNIT[name]}"] = "they held as much as a node has: spread them over more nodes"
+            reasons[one.recommended] = "they held as much as a node has: spread them over more nodes"
     if row["lost_usd"] is None:
         reasons["lost_usd"] = "its attempts have no cost: the accounting names no nodes of theirs"
     return {**found, "tell": raise_words(found), "reasons": reasons}
@@ -231,7 +233,7 @@ def _held(row: Row, *, by_user: bool) -> Row:
     }
 
 
-def _reasons(report: Mapping[str, Any], advised: frozenset[str], earlier: Run | None) -> dict[str, str]:
+def _reasons(report: Mapping[str, Any], advised: frozenset[Resource], earlier: Run | None) -> dict[str, str]:
     """Why something is NULL, or left out, of the whole."""
     found = {}
     if report["window"]["month_factor"] is None:
@@ -241,9 +243,7 @@ def _reasons(report: Mapping[str, Any], advised: frozenset[str], earlier: Run | 
         found["coverage_usd"] = report["coverage"]["reason"]
     if abstained := report["reasons"].get("recoverable.abstained"):
         found["abstained"] = abstained
-    for name in RESOURCES:
-        if name not in advised:
-            found[f"{name}_recommended{_UNIT[name]}"] = "nothing was advised on it in the whole window"
+    found |= {one.recommended: NOT_ADVISED for one in RESOURCES if one not in advised}
     if earlier is None:
         found["earlier"] = "this is the first run: there is nothing to compare with"
     return found

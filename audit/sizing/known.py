@@ -65,7 +65,7 @@ class Known:
         found: Floats = np.where(rows >= 0, of[rows], np.nan)
         return found
 
-    def fits(self, *, first: int = 300, growth: float = 1.3, step: int = 4000, most: int = 20_000) -> Iterator[Fit]:
+    def fits(self, *, first: int = 300, growth: float = 1.5, step: int = 5000, most: int = 20_000) -> Iterator[Fit]:
         """When to refit: at `first` ended attempts, then at each `growth`, `step` more at most; on the last `most`."""
         at, size = [], first
         while size < len(self.by_end):

@@ -1,0 +1,196 @@
+"""What is said of a family to right-size: one line to tell its user, and the tables of the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from audit.reporting.dollars import dollars
+from audit.reporting.numerals import MINUS, count_of, whole
+from audit.reporting.wording import listed
+from audit.sizing.amounts import clock, shown
+from audit.sizing.attempts import TARGETS
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource that a request names: the keys of its amounts, over all nodes, and of what lowering it would win."""
+
+    name: str
+    asked: str
+    recommended: str
+    gross: str
+
+
+MEMORY: Final = Resource("memory", "mem_asked_bytes", "mem_recommended_bytes", "memory_gross_usd")
+GPUS: Final = Resource("gpus", "gpus_asked", "gpus_recommended", "gpus_gross_usd")
+CORES: Final = Resource("cores", "cores_asked", "cores_recommended", "cores_gross_usd")
+RESOURCES: Final = (MEMORY, GPUS, CORES)
+
+
+def lower_words(row: Row) -> str:
+    """What to tell the user of a family that asks for too much."""
+    lowered = [one for one in RESOURCES if is_lowered(row, one)]
+    paying = [one for one in lowered if row[one.gross] > 0] or lowered
+    words = []
+    if paying:
+        words.append(_ask(row, paying))
+    else:
+        words.append("Half of its recent jobs or more ask for what is advised; the larger ones ask for too much.")
+    if idle := [one.name for one in lowered if one not in paying]:
+        words.append(f"Less {listed(idle)} would win nothing there.")
+    if row["above"]:
+        words.append(f"{row['above']:,} of {count_of(row['of_recent'], 'recent attempt')} needed more.")
+    if row["short"]:
+        words.append(f"{row['short']:,} of {count_of(row['attempts'], 'attempt')} asked for too little.")
+    if row["above"] or row["short"] or not paying:
+        words.append("Size each such job with `audit estimate`.")
+    if row["confidence"] == "low":
+        words.append("Try it on a few jobs first.")
+    return " ".join(words)
+
+
+def raise_words(row: Row) -> str:
+    """What to tell the user of a family some attempts of which asked for too little."""
+    raised = [one for one in (MEMORY, CORES) if row[one.recommended] is not None]
+    if not raised:
+        ask = "They held as much as a node has: spread them over more nodes."
+    else:
+        ask = _ask(row, raised)
+    did = []
+    if row["out_of_memory"]:
+        did.append(f"{row['out_of_memory']:,} ran out of memory")
+    if over := row["short"] - row["out_of_memory"]:
+        did.append(f"{over:,} used more than they held")
+    again = " Look again after that: how much more they need is not known." if row["out_of_memory"] and raised else ""
+    return f"{ask} Of {count_of(row['attempts'], 'attempt')} {listed(did)}.{again}"
+
+
+def is_lowered(row: Row, one: Resource) -> bool:
+    """Whether less of a resource is recommended than is asked today."""
+    asked, recommended = row[one.asked], row[one.recommended]
+    return asked is not None and recommended is not None and recommended < asked
+
+
+def _ask(row: Row, resources: Sequence[Resource]) -> str:
+    """Ask for 12 GiB of memory instead of 64 GiB, and 2 GPUs instead of 4: on each node where that can be said."""
+    nodes, lead = row["nodes"], "Ask for"
+    counts = [row[key] for one in resources for key in (one.asked, one.recommended) if one is not MEMORY]
+    if nodes == row["most_nodes"] and not any(count % nodes for count in counts):
+        lead = lead if nodes == 1 else f"On each of {nodes:,} nodes ask for"
+    else:
+        nodes, lead = 1, "Over all nodes ask for"
+    parts = []
+    for one in resources:
+        asked, recommended = (row[key] / nodes for key in (one.asked, one.recommended))
+        if one is MEMORY:
+            parts.append(f"{amount(one, recommended)} of memory instead of {amount(one, asked)}")
+        else:
+            noun = "GPU" if one is GPUS else "core"
+            many = count_of(int(recommended), noun) if recommended else f"no {noun}"
+            parts.append(f"{many} instead of {amount(one, asked)}")
+    return f"{lead} {listed(parts)}."
+
+
+def amount(one: Resource, value: float) -> str:
+    """An amount as text: 12.5 GiB, 4."""
+    return shown(TARGETS[one.name], value)
+
+
+def cell(row: Row, one: Resource) -> str:
+    """64 GiB → 12 GiB; only what is asked, where nothing else is recommended."""
+    asked, recommended = row[one.asked], row[one.recommended]
+    if asked is None:
+        return "not stated"
+    if one is GPUS and not asked:
+        return "none"
+    if recommended is None or recommended == asked:
+        return amount(one, asked)
+    short = amount(one, asked).removesuffix(" GiB") if one is MEMORY else amount(one, asked)
+    return f"{short} → {amount(one, recommended)}"
+
+
+def since(change: Row | None) -> str:
+    """What changed since the earlier run."""
+    if change is None:
+        return ""
+    if change["is_new"]:
+        return "new"
+    words = [f"{' and '.join(change['adopted'])} adopted"] if change["adopted"] else []
+    if (moved := change["expected_usd_per_month_change"]) is not None and abs(moved) >= 0.5:
+        words.append(f"{MINUS if moved < 0 else '+'}${abs(moved):,.0f} a month")
+    if change["recommendation_changed"]:
+        words.append(f"other advice on {listed(change['recommendation_changed'])}")
+    return ", ".join(words) or "as before"
+
+
+def lower_table(found: Row) -> list[dict[str, str]]:
+    """The families to lower as rows of text."""
+    money = dollars(found, [row["expected_usd"] for row in found["lower"]])
+    table = []
+    for place, row in enumerate(found["lower"], start=1):
+        table.append(
+            {
+                "#": str(place),
+                **_who(row, found["by"]),
+                "attempts": f"{row['attempts']:,}",
+                "memory": cell(row, MEMORY),
+                "GPUs": cell(row, GPUS),
+                "cores": cell(row, CORES),
+                "ran (limit)": _walltime(row),
+                money.unit: whole(money.cell(row["expected_usd"]) or 0.0),
+                "killed": f"{row['killed']:,} of {row['tested']:,}",
+                "confidence": row["confidence"],
+                **({"since": since(row["change"])} if found["earlier"] else {}),
+            }
+        )
+    return _aligned(table, {"#", "attempts", money.unit, "killed"})
+
+
+def raise_table(found: Row) -> list[dict[str, str]]:
+    """The families to raise as rows of text; dollars lost are of the same period as those to win."""
+    money = dollars(found, [row["lost_usd"] for row in found["raise"]])
+    table = []
+    for row in found["raise"]:
+        lost = money.cell(row["lost_usd"])
+        table.append(
+            {
+                **_who(row, found["by"]),
+                "too little": f"{row['short']:,} of {row['attempts']:,}",
+                "out of memory": f"{row['out_of_memory']:,}",
+                "memory": "–" if row["mem_asked_bytes"] is None else cell(row, MEMORY),
+                "cores": "–" if row["cores_asked"] is None else cell(row, CORES),
+                f"lost, {money.unit}": "not known" if lost is None else whole(lost),
+            }
+        )
+    return _aligned(table, {"too little", "out of memory", f"lost, {money.unit}"})
+
+
+def gone_words(row: Row) -> str:
+    """Why a family of the earlier run is not to be lowered any more."""
+    adopted = f"{listed(row['adopted'])}: {row['why']}" if row["adopted"] else row["why"]
+    return str(adopted)
+
+
+def _who(row: Row, by: str) -> dict[str, str]:
+    user = row["user"] or (count_of(row["users"], "user") if row["users"] else "not stated")
+    return {
+        "family": row["family"] or "(no name)",
+        "account": row["account"] or "(no account)",
+        "user": user if by == "user" or row["users"] <= 1 else count_of(row["users"], "user"),
+    }
+
+
+def _walltime(row: Row) -> str:
+    """How long nine in ten completed attempts ran at most, and the limit: for information, nothing advises on it."""
+    ran, limit = row["walltime_p90_s"], row["time_limit_asked_s"]
+    return f"{'–' if ran is None else clock(ran)} ({'–' if limit is None else clock(limit)})"
+
+
+def _aligned(table: list[dict[str, str]], right: set[str]) -> list[dict[str, str]]:
+    """With the columns of numbers, and their heads, filled up on the left."""
+    widths = {name: max(len(name), *(len(row[name]) for row in table)) for name in (table[0] if table else ()) if name in right}
+    return [
+        {name.rjust(widths.get(name, 0)): text.rjust(widths.get(name, 0)) for name, text in row.items()} for row in table
+    ]
