@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from audit import __version__, verbs, verbs_backtest, verbs_sizing
+from audit import __version__, verbs, verbs_backtest, verbs_recommend, verbs_sizing
 from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
 
@@ -201,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """`audit train` and `audit estimate`."""
+    """`audit train`, `audit estimate` and `audit recommend`."""
     train = _verb(
         parsers,
         "train",
@@ -235,6 +235,21 @@ def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     estimate.add_argument("--at", type=_moment, metavar="TIME", help="when it is submitted, UTC (default: now)")
     estimate.add_argument("--explain", action="store_true", help="each step from the forecast to the advice")
     estimate.add_argument("--json", action="store_true", help="as JSON (estimate.schema.json)")
+
+    recommend = _verb(
+        parsers,
+        "recommend",
+        verbs_recommend.recommend,
+        "list the families to right-size, by dollars, and what changed since the last run",
+        "audit recommend\n  audit recommend --by user --limit 0 --json",
+    )
+    recommend.add_argument(
+        "--by", choices=("family", "user"), default="family", help="user: each family split by user (default family)"
+    )
+    recommend.add_argument("--limit", type=_limit, default=20, help="rows of each list; 0 for all (default 20)")
+    recommend.add_argument("--out", type=Path, metavar="DIR", help="where its CSV and HTML go (default: out/)")
+    recommend.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
+    recommend.add_argument("--json", action="store_true", help="as JSON (recommend.schema.json)")
 
 
 def _verb(

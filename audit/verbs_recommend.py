@@ -63,6 +63,8 @@ def _print(found: Mapping[str, Any]) -> None:
         print_table(raise_table(found))
     if found["no_longer"]:
         print("\nno longer to lower:")
-        print_table([{key: row[key] for key in ("family", "account")} | {"why": gone_words(row)} for row in found["no_longer"]])
+        print_table(
+            [{key: row[key] for key in ("family", "account")} | {"why": gone_words(row)} for row in found["no_longer"]]
+        )
     for line in foot(found):
         print(visible(line))

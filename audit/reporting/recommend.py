@@ -4,6 +4,7 @@ Rests on the report's figures and on the advice that `audit train` replayed over
 until `renamed` is asked for others. `recommend.schema.json` documents it.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,7 +28,7 @@ RECENT: Final = 4  # the last of so many parts of the window says what is asked 
 _PLAIN: Final = """
     account family user users partition partitions attempts recent_attempts nodes most_nodes time_limit_asked_s
     walltime_p90_s held_usd expected_usd reruns_usd gpus_gross_usd memory_gross_usd cores_gross_usd rests_on tested
-    tested_days killed slowed above of_recent abstained short
+    tested_days killed slowed above memory_above gpus_above of_recent abstained short out_of_memory
 """.split()
 _SHORT: Final = """
     account family user users partition partitions attempts nodes most_nodes short out_of_memory lost_usd
@@ -56,14 +57,15 @@ class Rule:
 
     def told(self, quantile: float) -> dict[str, str]:
         """The rule in words."""
-        allowed = 1 - quantile
+        allowed = round(1 - quantile, 6)
         return {
-            "high": f"tested on {self.high_tested} attempts or more, of {self.high_days} days or more; of those it would "
-            f"have killed, and of the recent ones that needed more, no more than {allowed:.2%}; abstained on at most "
-            f"{self.high_abstained:.0%} of the family",
+            "high": f"the advice was tested on {self.high_tested} attempts or more of {self.high_days} days or more, at "
+            f"most {allowed:.2g} of these would have been killed, at most {allowed:.2g} of the recent attempts needed "
+            f"more than is recommended, and it abstained on {self.high_abstained:.2g} of the family at most",
             "fair": "neither high nor low",
-            "low": f"tested on fewer than {self.low_tested} attempts, or more than {self.low_missed * allowed:.2%} would "
-            f"have been killed or needed more, or abstained on more than {self.low_abstained:.0%} of the family",
+            "low": f"it was tested on fewer than {self.low_tested} attempts, or more than {self.low_missed * allowed:.2g} "
+            f"of them would have been killed, or more than that needed more, or it abstained on more than "
+            f"{self.low_abstained:.2g} of the family",
         }
 
     def judged(self, row: Row, quantile: float) -> tuple[str, str]:
@@ -147,9 +149,10 @@ def recommend(
         "confidence_rule": RULE.told(quantile),
         "lower": [{**row, "change": change} for row, change in zip(lower, moved, strict=True)],
         "lower_families": len(lower),
+        "lower_usd": math.fsum(row["expected_usd"] for row in lower),
         "raise": raised,
         "raise_families": len(raised),
-        "rest": {"families": len(rest), "losing_families": len(losing), "losing_usd": sum(losing)},
+        "rest": {"families": len(rest), "losing_families": len(losing), "losing_usd": math.fsum(losing)},
         "earlier": earlier and {"made": earlier.made, "from": earlier.window_from, "to": earlier.window_to},
         "no_longer": no_longer(earlier, every, lower) if earlier else [],
         "reasons": _reasons(report, advised, earlier),
@@ -169,7 +172,8 @@ def renamed(found: Row, names: Pseudonyms) -> Row:
     shown = {**found, "real_names": names.are_real}
     for part in ("lower", "raise", "no_longer"):
         columns = {
-            key: change(pl.Series([row[key] for row in found[part]], dtype=pl.String)) for key, change in changes.items()
+            key: change(pl.Series([row[key] for row in found[part]], dtype=pl.String))
+            for key, change in changes.items()
         }
         shown[part] = [{**row, **{key: columns[key][at] for key in changes}} for at, row in enumerate(found[part])]
     return shown
@@ -211,7 +215,7 @@ def _kept_because(row: Row, one: Resource, advised: frozenset[Resource]) -> str:
 def _raise(row: Row, *, by_user: bool) -> Row:
     """A family some attempts of which asked for too little."""
     found = {key: row[key] for key in _SHORT} | _held(row, by_user=by_user)
-    reasons = {}
+    reasons: dict[str, str] = {}
     for one, asked, needed in _NEEDED:
         more = None not in (row[asked], row[needed]) and row[needed] > row[asked]
         found |= {one.asked: row[asked], one.recommended: row[needed] if more else None}
@@ -250,5 +254,7 @@ def _reasons(report: Mapping[str, Any], advised: frozenset[Resource], earlier: R
 
 
 def _steady(value: object) -> object:
-    """Numbers to ten digits, as in the report; none of them is a negative zero."""
-    return float(f"{value:.10g}") + 0.0 if isinstance(value, float) else value
+    """Whole numbers as such (bytes have more than ten digits), others to ten digits, as in the report."""
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else float(f"{value:.10g}")

@@ -46,7 +46,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: by what it was made (`family`, `user`), when, over which window; what it said of the families to lower."""
+    """One run: by what it was made (family, user), when, over which window; what it said of the families to lower."""
 
     by: str
     made: str
@@ -146,7 +146,7 @@ def _read(path: Path) -> dict[str, list[Run]]:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
-        said = json.loads(text) if len(text) <= _MOST_BYTES else None
+        said = json.loads(text) if len(text) <= _MOST_BYTES else {"schema": "too large"}
         if said["schema"] != SCHEMA:
             raise ValueError(said["schema"])
         return {str(by): [_run(run) for run in kept] for by, kept in said["runs"].items()}
@@ -159,24 +159,28 @@ def _read(path: Path) -> dict[str, list[Run]]:
 
 def _run(said: Row) -> Run:
     """A run as it was kept. Where anything of it is missing or of another kind, KeyError, TypeError or ValueError."""
-    times = (str(said[key]) for key in ("by", "made", "window_from", "window_to"))
-    return Run(*times, tuple(map(_kept, said["families"])))
+    by, made, start, end = (str(said[key]) for key in ("by", "made", "window_from", "window_to"))
+    return Run(by, made, start, end, tuple(map(_kept, said["families"])))
 
 
 def _kept(said: Row) -> Family:
-    who = (None if said[key] is None else str(said[key]) for key in ("account", "family", "user"))
-    usd = said["expected_usd_per_month"]
-    return Family(*who, None if usd is None else float(usd), _amounts(said["asked"]), _amounts(said["recommended"]))
+    account, family, user = (None if said[key] is None else str(said[key]) for key in ("account", "family", "user"))
+    usd = _number(said["expected_usd_per_month"])
+    return Family(account, family, user, usd, _amounts(said["asked"]), _amounts(said["recommended"]))
 
 
 def _amounts(said: Row) -> dict[str, float | None]:
-    return {one.name: None if said[one.name] is None else float(said[one.name]) for one in RESOURCES}
+    return {one.name: _number(said[one.name]) for one in RESOURCES}
+
+
+def _number(said: Any) -> float | None:
+    return None if said is None else float(said)
 
 
 def _family(row: Row, by: str) -> Family:
     return Family(
         *who_of(row, by),
-        expected_usd_per_month=row["expected_usd_per_month"],
+        expected_usd_per_month=_number(row["expected_usd_per_month"]),
         asked=_amounts({one.name: row[one.asked] for one in RESOURCES}),
         recommended=_amounts({one.name: row[one.recommended] for one in RESOURCES}),
     )

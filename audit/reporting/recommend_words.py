@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit.reporting.dollars import dollars
+from audit.reporting.hostile import visible
 from audit.reporting.numerals import MINUS, count_of, whole
+from audit.reporting.won import killed_of
 from audit.reporting.wording import listed
 from audit.sizing.amounts import clock, shown
 from audit.sizing.attempts import TARGETS
@@ -21,43 +23,50 @@ class Resource:
     asked: str
     recommended: str
     gross: str
+    too_much: str
 
 
-MEMORY: Final = Resource("memory", "mem_asked_bytes", "mem_recommended_bytes", "memory_gross_usd")
-GPUS: Final = Resource("gpus", "gpus_asked", "gpus_recommended", "gpus_gross_usd")
-CORES: Final = Resource("cores", "cores_asked", "cores_recommended", "cores_gross_usd")
+MEMORY: Final = Resource("memory", "mem_asked_bytes", "mem_recommended_bytes", "memory_gross_usd", "too much memory")
+GPUS: Final = Resource("gpus", "gpus_asked", "gpus_recommended", "gpus_gross_usd", "too many GPUs")
+CORES: Final = Resource("cores", "cores_asked", "cores_recommended", "cores_gross_usd", "too many cores")
 RESOURCES: Final = (MEMORY, GPUS, CORES)
 
 
 def lower_words(row: Row) -> str:
-    """What to tell the user of a family that asks for too much."""
-    lowered = [one for one in RESOURCES if is_lowered(row, one)]
-    paying = [one for one in lowered if row[one.gross] > 0] or lowered
-    words = []
-    if paying:
-        words.append(_ask(row, paying))
-    else:
-        words.append("Half of its recent jobs or more ask for what is advised; the larger ones ask for too much.")
-    if idle := [one.name for one in lowered if one not in paying]:
+    """What to tell the user of a family that asks for too much: of what wins dollars, since less of the rest is risk."""
+    paying = [one for one in RESOURCES if row[one.gross] > 0]
+    asks = [one for one in paying if is_lowered(row, one)]
+    idle = [one.name for one in RESOURCES if one not in paying and is_lowered(row, one)]
+    above = _above(row, asks)
+    words = [_ask(row, asks) if asks else f"Its usual request is right; its larger ones ask for {_too_much(paying)}."]
+    if asks and idle:
         words.append(f"Less {listed(idle)} would win nothing there.")
-    if row["above"]:
-        words.append(f"{row['above']:,} of {count_of(row['of_recent'], 'recent attempt')} needed more.")
+    if above:
+        words.append(f"{above:,} of {count_of(row['of_recent'], 'recent attempt')} needed more.")
     if row["short"]:
         words.append(f"{row['short']:,} of {count_of(row['attempts'], 'attempt')} asked for too little.")
-    if row["above"] or row["short"] or not paying:
+    if above or row["short"] or not asks:
         words.append("Size each such job with `audit estimate`.")
     if row["confidence"] == "low":
         words.append("Try it on a few jobs first.")
     return " ".join(words)
 
 
+def _above(row: Row, asks: Sequence[Resource]) -> int:
+    """How many recent attempts needed more than is asked for of them."""
+    either = MEMORY in asks and GPUS in asks
+    alone = row["memory_above"] if MEMORY in asks else row["gpus_above"] if GPUS in asks else 0
+    return int(row["above"] if either else alone)
+
+
+def _too_much(resources: Sequence[Resource]) -> str:
+    return listed([one.too_much for one in resources]) or "too much"
+
+
 def raise_words(row: Row) -> str:
     """What to tell the user of a family some attempts of which asked for too little."""
     raised = [one for one in (MEMORY, CORES) if row[one.recommended] is not None]
-    if not raised:
-        ask = "They held as much as a node has: spread them over more nodes."
-    else:
-        ask = _ask(row, raised)
+    ask = _ask(row, raised) if raised else "They held as much as a node has: spread them over more nodes."
     did = []
     if row["out_of_memory"]:
         did.append(f"{row['out_of_memory']:,} ran out of memory")
@@ -125,6 +134,47 @@ def since(change: Row | None) -> str:
     return ", ".join(words) or "as before"
 
 
+def head(found: Row) -> str:
+    """What it comes to, in one sentence."""
+    mark = "GENERATED SAMPLE, " if found["generated_sample"] else ""
+    return f"{mark}cluster {visible(found['cluster'], 64)}: {finding(found)}"
+
+
+def finding(found: Row) -> str:
+    """How many families, what advice would have won of them, and at which risk."""
+    money, many = dollars(found), found["lower_families"]
+    if not many:
+        return "No family asks for more than it needs by so much that advice given in advance would have won dollars."
+    ask = "1 family asks" if many == 1 else f"{many:,} families ask"
+    usd = money.prose(found["lower_usd"])
+    killed = killed_of(found["killed"], found["tested"])
+    return f"{ask} for more than needed: {usd} expected; advice at {found['quantile_name']} would have killed {killed}."
+
+
+def foot(found: Row) -> list[str]:
+    """What is not shown, what the words mean, and with what it was compared."""
+    lines = []
+    for part in ("lower", "raise"):
+        if more := found[f"{part}_families"] - len(found[part]):
+            lines.append(f"{more:,} more to {part}: --limit 0 shows all, recommend.csv holds them")
+    if found["rest"]["losing_families"]:
+        lines.append(losing(found))
+    rule = found["confidence_rule"]
+    lines += [f"Confidence is high where {rule['high']};", f"low where {rule['low']}; else fair."]
+    if found["earlier"] is not None:
+        lines.append(f"Compared with the run of {found['earlier']['made']}.")
+    return lines
+
+
+def losing(found: Row) -> str:
+    """The families whose requests had better stay: reruns cost more than the advice wins."""
+    rest = found["rest"]
+    many = "1 family loses" if rest["losing_families"] == 1 else f"{rest['losing_families']:,} families lose"
+    return (
+        f"{many} by the advice ({dollars(found).prose(rest['losing_usd'])}: reruns cost more than it wins): leave them."
+    )
+
+
 def lower_table(found: Row) -> list[dict[str, str]]:
     """The families to lower as rows of text."""
     money = dollars(found, [row["expected_usd"] for row in found["lower"]])
@@ -190,7 +240,12 @@ def _walltime(row: Row) -> str:
 
 def _aligned(table: list[dict[str, str]], right: set[str]) -> list[dict[str, str]]:
     """With the columns of numbers, and their heads, filled up on the left."""
-    widths = {name: max(len(name), *(len(row[name]) for row in table)) for name in (table[0] if table else ()) if name in right}
+    widths = {
+        name: max(len(name), *(len(row[name]) for row in table))
+        for name in (table[0] if table else ())
+        if name in right
+    }
     return [
-        {name.rjust(widths.get(name, 0)): text.rjust(widths.get(name, 0)) for name, text in row.items()} for row in table
+        {name.rjust(widths.get(name, 0)): text.rjust(widths.get(name, 0)) for name, text in row.items()}
+        for row in table
     ]

@@ -31,6 +31,7 @@ class CalibrationSettings:
     pending: float = 100.0  # of one user, that double the caution
     pending_most: float = 4.0
     least_spread: float = 0.1
+    beyond: float = 2.0  # times the most that anybody needed so far, above which there is no forecast
 
 
 SETTINGS = CalibrationSettings()
@@ -57,6 +58,7 @@ class Calibrator:
     ordered: list[list[float]] = field(default_factory=list)  # by size, one list a column
     debt: Floats = field(init=False)  # (2, levels): strictly above, and at or above
     weight: float = 0.0
+    most: float = -np.inf  # the largest need so far
     user_debt: Floats = field(init=False)  # (users, 2, levels)
     user_weight: Floats = field(init=False)
 
@@ -70,12 +72,13 @@ class Calibrator:
         """How many scores the margins are read from."""
         return len(self.recent) - self.oldest
 
-    def learn(self, score: list[float], above: Floats, user: int) -> None:
+    def learn(self, score: list[float], log_need: float, above: Floats, user: int) -> None:
         """Takes the outcome of one forecast: its score by column, and by how much the need lay above what was issued.
 
         `above` is NaN where nothing was issued.
         """
         s = SETTINGS
+        self.most = max(self.most, log_need)
         if above[0] == above[0]:
             fault = np.stack([above > TINY, above > -TINY]) - (1 - self.levels)
             self.debt = self.debt * (1 - 1 / s.forget) + fault
@@ -90,6 +93,11 @@ class Calibrator:
             for column, value in zip(self.ordered, self.recent[self.oldest], strict=True):
                 del column[bisect_left(column, value)]
             self.oldest += 1
+
+    def within(self, forecasts: Floats, least: float) -> Floats:
+        """Forecasts neither below `least` nor far beyond all that was ever needed, a level never below the one before."""
+        bounded = np.clip(forecasts, least, max(least, self.most + np.log(SETTINGS.beyond)))
+        return np.maximum.accumulate(bounded, axis=-1)
 
     def margin(self, user: int, pending: float) -> Floats | None:
         """The margin of each level, in units of the spread; None while too few forecasts have an outcome."""
@@ -132,6 +140,7 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
     """
     unit = spread(base, levels)
     scores = ((log_need[:, None] - base) / unit[:, None]).tolist()
+    needs = log_need.tolist()
     known, due, nothing = np.isfinite(base[:, 0]).tolist(), counted.tolist(), np.full(len(levels), np.nan)
     issued = np.full((len(base), len(levels)), np.nan)
     calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, tied)
@@ -143,11 +152,10 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
             done += 1
             if known[ended]:
                 above = log_need[ended] - issued[ended] if due[ended] else nothing
-                calibrator.learn(scores[ended], above, who[ended])
+                calibrator.learn(scores[ended], needs[ended], above, who[ended])
         if row == len(counts):
             break
         margin = calibrator.margin(who[row], queued[row]) if known[row] else None
         if margin is not None:
-            issued[row] = np.maximum(base[row] + unit[row] * margin, least)
-    # the levels of one forecast are in order
-    return Calibrated(np.maximum.accumulate(issued, axis=1), calibrator)
+            issued[row] = calibrator.within(base[row] + unit[row] * margin, least)
+    return Calibrated(issued, calibrator)

@@ -16,6 +16,7 @@ from audit.sizing.selection import choose
 
 Watch = Callable[[str], None]
 BLENDED = ("forest", "boosted", "empirical", "request_max")
+UNTIL_THEN = "empirical"  # speaks until the expert chosen has learnt enough to
 LEAST_FINISHED = 200  # measured attempts below which no model is fitted
 
 
@@ -40,8 +41,7 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
     watch("what was known when")
     seen = see(problem, known)
     bases = {**learned(problem, known, seen, watch), **{name: _wide(rule(seen)) for name, rule in EXPERTS.items()}}
-    if "forest" in bases:
-        bases = {"blend": blend(bases), **bases}
+    bases = {"blend": blend(bases), **bases}
 
     def margins(base: Floats) -> Calibrated:
         return calibrate(
@@ -63,7 +63,9 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
     watch("choosing experts")
     forecasts = {name: expert.issued for name, expert in experts.items()}
     chosen = choose(problem, known, forecasts, policy)
-    issued = np.stack(list(forecasts.values()))[chosen, np.arange(len(problem))]
+    every, rows = np.stack(list(forecasts.values())), np.arange(len(problem))
+    chosen = np.where(np.isfinite(every[chosen, rows, 0]), chosen, list(forecasts).index(UNTIL_THEN))
+    issued = every[chosen, rows]
     return Replay(
         problem,
         known,
@@ -85,9 +87,7 @@ def blend(bases: dict[str, Floats]) -> Floats:
 
 
 def learned(problem: Problem, known: Known, seen: Seen, watch: Watch) -> dict[str, Floats]:
-    """What each learned expert says of each row, refitted as attempts end; empty where too few ended."""
-    if len(known.by_end) < LEAST_FINISHED:
-        return {}
+    """What each learned expert says of each row, refitted as attempts end; NaN before the first fit."""
     x, base = features(seen), anchor(seen)
     found = {name: np.full((len(problem), len(LEVELS)), np.nan) for name in LEARNED}
     over = problem.log_need - base

@@ -20,7 +20,7 @@ from audit.sizing.replay import BLENDED, blend
 from audit.sizing.stored import Stored
 
 BLEND: Final = "blend"
-_DEBTS: Final = ("debt", "weight", "user_debt", "user_weight")
+_DEBTS: Final = ("debt", "weight", "most", "user_debt", "user_weight")
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,8 @@ class Served:
             margin = self.calibrator.margin(int(code), queued)
             if margin is not None:
                 margins[at] = margin
-        said = np.maximum(base + unit[:, np.newaxis] * margins[row.reshape(-1)], np.log(self.target.floor))
-        issued: Floats = np.maximum.accumulate(said, axis=1)
-        return issued
+        said = base + unit[:, np.newaxis] * margins[row.reshape(-1)]
+        return self.calibrator.within(said, float(np.log(self.target.floor)))
 
     def user_rows(self, user: Hashes) -> Ints:
         """Which of the calibrator's users each is."""
@@ -156,6 +155,7 @@ class Served:
             recent=scores.tolist(),
             ordered=np.sort(scores, axis=0).T.tolist() if len(scores) else [],
         )
+        calibrator.most = float(stored.get("most", np.float64))
         calibrator.debt = stored.get("debt", np.float64, 2, len(LEVELS))
         calibrator.weight = float(stored.get("weight", np.float64))
         calibrator.user_debt = stored.get("user_debt", np.float64, len(users) + 1, 2, len(LEVELS))
