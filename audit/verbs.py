@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from audit.errors import ExitCode, UsageError
+from audit.errors import ExitCode, NoReportError, UsageError
 
 if TYPE_CHECKING:
     from audit.reporting.pseudonyms import Pseudonyms
@@ -270,7 +270,8 @@ def demo(arguments: argparse.Namespace) -> ExitCode:
     """`audit demo`: the whole chain on a generated month."""
     from audit.sample import ACCELERATORS, generate
     from audit.store import Options
-    from audit.terminal import Progress
+    from audit.terminal import Progress, say
+    from audit.verbs_sizing import train_in
     from audit.workspace import check_free, config_text, create_workspace
 
     folder = arguments.folder
@@ -303,4 +304,10 @@ def demo(arguments: argparse.Namespace) -> ExitCode:
         print(f"{folder}/evidence holds it, {folder}/truth what each attempt truly needed")
         return ExitCode.DONE
     failed = [r for r in _ingested(workspace, [], Options(generated=True)) if r.error]
-    return ExitCode.FAILED if failed else _reported(workspace)
+    if failed:
+        return ExitCode.FAILED
+    try:
+        train_in(workspace)
+    except NoReportError as too_few:
+        say(f"audit: {too_few}")
+    return _reported(workspace)

@@ -10,12 +10,20 @@ from audit.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from audit.sizing.model_set import TargetModel
     from audit.submission import Submission
+    from audit.workspace import Workspace
 
 _LONGEST = 2000  # characters of a line
 
 
 def train(arguments: argparse.Namespace) -> ExitCode:
     """`audit train`: fits the models, plays them through the window, and writes down what they would have advised."""
+    from audit.workspace import find_workspace
+
+    return train_in(find_workspace(arguments.dir), as_json=arguments.json)
+
+
+def train_in(workspace: "Workspace", *, as_json: bool = False) -> ExitCode:
+    """Trains in an engagement's folder. NoReportError where it has too few attempts."""
     from audit.accounting.views import create_use_views
     from audit.sizing.advice import write_advice
     from audit.sizing.cases import cases
@@ -23,9 +31,7 @@ def train(arguments: argparse.Namespace) -> ExitCode:
     from audit.sizing.train import Setting, train
     from audit.store import open_current
     from audit.terminal import Progress, print_json, print_table, say
-    from audit.workspace import find_workspace
 
-    workspace = find_workspace(arguments.dir)
     config = workspace.config
     progress = Progress()
     progress.show("reading attempts")
@@ -45,7 +51,7 @@ def train(arguments: argparse.Namespace) -> ExitCode:
             progress.done()
         prices = write_prices(store.connection, config.prices, workspace.models)
     write_advice(known, trained.replays, workspace.replay)
-    if arguments.json:
+    if as_json:
         print_json([dict(model.card) for model in trained.models.values()])
     else:
         print_table([_card_row(model) for model in trained.models.values()])

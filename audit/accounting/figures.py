@@ -9,6 +9,7 @@ import duckdb
 
 from audit import __version__
 from audit.accounting import sections
+from audit.accounting.back_test import back_test
 from audit.accounting.in_advance import in_advance
 from audit.accounting.priced import CostMode, PricedResource
 from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut, reasons_for
@@ -91,6 +92,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         unknown=_unknown(connection, mode, config),
         advance=advance,
     )
+    report["sizing"] = back_test(workspace)
     report["reasons"] = reasons_for(report, mode, left_out)
     return {key: _steady(value) for key, value in report.items()}
 

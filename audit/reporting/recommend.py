@@ -22,6 +22,7 @@ from audit.reporting.recommend_earlier import Run, changes, earlier_of, no_longe
 from audit.reporting.recommend_words import CORES, GPUS, MEMORY, RESOURCES, Resource, lower_words, raise_words
 from audit.reporting.won import quantile_name
 from audit.sizing.policy import POLICY
+from audit.store import SCRATCH
 
 SCHEMA: Final = "audit-recommend/1"
 RECENT: Final = 4  # the last of so many parts of the window says what is asked today
@@ -57,15 +58,15 @@ class Rule:
 
     def told(self, quantile: float) -> dict[str, str]:
         """The rule in words."""
-        allowed = round(1 - quantile, 6)
+        allowed = 1 - quantile
+        most, too_many = f"{100 * allowed:.2g} %", f"{100 * self.low_missed * allowed:.2g} %"
         return {
-            "high": f"the advice was tested on {self.high_tested} attempts or more of {self.high_days} days or more, at "
-            f"most {allowed:.2g} of these would have been killed, at most {allowed:.2g} of the recent attempts needed "
-            f"more than is recommended, and it abstained on {self.high_abstained:.2g} of the family at most",
+            "high": f"tested on {self.high_tested} attempts or more of {self.high_days} days or more; at most {most} "
+            f"of them would have been killed, at most {most} of the recent ones needed more than is recommended; "
+            f"abstained on {100 * self.high_abstained:.2g} % at most",
             "fair": "neither high nor low",
-            "low": f"it was tested on fewer than {self.low_tested} attempts, or more than {self.low_missed * allowed:.2g} "
-            f"of them would have been killed, or more than that needed more, or it abstained on more than "
-            f"{self.low_abstained:.2g} of the family",
+            "low": f"tested on fewer than {self.low_tested} attempts, or more than {too_many} would have been killed "
+            f"or needed more, or abstained on more than {100 * self.low_abstained:.2g} %",
         }
 
     def judged(self, row: Row, quantile: float) -> tuple[str, str]:
@@ -79,14 +80,14 @@ class Rule:
             (tested < self.low_tested, f"tested on {tested:,} attempts only"),
             (killed > self.low_missed * allowed, killed_words),
             (above > self.low_missed * allowed, above_words),
-            (left > self.low_abstained, f"abstained on {left:.0%}"),
+            (left > self.low_abstained, f"abstained on {100 * left:.0f} %"),
         )
         fairs = (
             (killed > allowed, killed_words),
             (above > allowed, above_words),
             (tested < self.high_tested, f"tested on {tested:,} attempts"),
             (row["tested_days"] < self.high_days, f"tested on {row['tested_days']} days only"),
-            (left > self.high_abstained, f"abstained on {left:.0%}"),
+            (left > self.high_abstained, f"abstained on {100 * left:.0f} %"),
         )
         for word, found in (("low", lows), ("fair", fairs)):
             if why := next((why for applies, why in found if applies), None):
@@ -113,7 +114,9 @@ def recommend(
     start, end = (datetime.fromisoformat(window[key].rstrip("Z")) for key in ("from", "to"))
     recent_from = end - timedelta(seconds=(end - start).total_seconds() // RECENT)
     asked = {"by_user": by_user, "recent_from": recent_from, "retry": POLICY.retry}
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE recommend_attempt AS {query('recommend_attempt')}", asked)
+    make = f"CREATE OR REPLACE TABLE {SCRATCH}.recommend_attempt AS {query('recommend_attempt')}"
+    connection.execute(make, asked)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW recommend_attempt AS SELECT * FROM {SCRATCH}.recommend_attempt")
     known = [{key: _steady(value) for key, value in row.items()} for row in rows(connection, "recommend_families")]
     advised = frozenset(one for one in RESOURCES if any(row[one.recommended] is not None for row in known))
     factor = window["month_factor"]
@@ -149,10 +152,10 @@ def recommend(
         "confidence_rule": RULE.told(quantile),
         "lower": [{**row, "change": change} for row, change in zip(lower, moved, strict=True)],
         "lower_families": len(lower),
-        "lower_usd": math.fsum(row["expected_usd"] for row in lower),
+        "lower_usd": _steady(math.fsum(row["expected_usd"] for row in lower)),
         "raise": raised,
         "raise_families": len(raised),
-        "rest": {"families": len(rest), "losing_families": len(losing), "losing_usd": math.fsum(losing)},
+        "rest": {"families": len(rest), "losing_families": len(losing), "losing_usd": _steady(math.fsum(losing))},
         "earlier": earlier and {"made": earlier.made, "from": earlier.window_from, "to": earlier.window_to},
         "no_longer": no_longer(earlier, every, lower) if earlier else [],
         "reasons": _reasons(report, advised, earlier),
@@ -195,8 +198,8 @@ def _lower(row: Row, factor: float | None, quantile: float, advised: frozenset[R
         reasons["time_limit_asked_s"] = "the accounting states no time limit"
     if row["expected_usd"] is None:
         reasons["expected_usd"] = "its attempts have no cost: the accounting names no nodes of theirs"
-    found["expected_usd_per_month"] = times(row["expected_usd"], factor)
-    found["abstained_share"] = row["abstained"] / row["attempts"]
+    found["expected_usd_per_month"] = _steady(times(row["expected_usd"], factor))
+    found["abstained_share"] = _steady(row["abstained"] / row["attempts"])
     found["confidence"], found["confidence_reason"] = RULE.judged(row, quantile)
     return {**found, "tell": lower_words(found), "reasons": reasons}
 

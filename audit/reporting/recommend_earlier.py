@@ -37,11 +37,11 @@ class Family:
     recommended: dict[str, float | None]
 
     def is_adopted(self, one: Resource, asked_now: float | None) -> bool:
-        """Whether now about as much is asked as was recommended then, which was less than was asked then."""
+        """Whether now about as much is asked as was recommended then, which was clearly less than was asked then."""
         asked, recommended = self.asked[one.name], self.recommended[one.name]
-        if asked is None or recommended is None or asked_now is None or recommended >= asked:
+        if asked is None or recommended is None or asked_now is None:
             return False
-        return _is_like(asked_now, recommended)
+        return recommended < asked and not _is_like(asked, recommended) and _is_like(asked_now, recommended)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _read(path: Path) -> dict[str, list[Run]]:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
-        said = json.loads(text) if len(text) <= _MOST_BYTES else {"schema": "too large"}
+        said: Any = json.loads(text) if len(text) <= _MOST_BYTES else None
         if said["schema"] != SCHEMA:
             raise ValueError(said["schema"])
         return {str(by): [_run(run) for run in kept] for by, kept in said["runs"].items()}

@@ -33,7 +33,7 @@ RESOURCES: Final = (MEMORY, GPUS, CORES)
 
 
 def lower_words(row: Row) -> str:
-    """What to tell the user of a family that asks for too much: of what wins dollars, since less of the rest is risk."""
+    """What to tell the user of a family that asks for too much, of what wins dollars: less of the rest is but risk."""
     paying = [one for one in RESOURCES if row[one.gross] > 0]
     asks = [one for one in paying if is_lowered(row, one)]
     idle = [one.name for one in RESOURCES if one not in paying and is_lowered(row, one)]
@@ -72,8 +72,8 @@ def raise_words(row: Row) -> str:
         did.append(f"{row['out_of_memory']:,} ran out of memory")
     if over := row["short"] - row["out_of_memory"]:
         did.append(f"{over:,} used more than they held")
-    again = " Look again after that: how much more they need is not known." if row["out_of_memory"] and raised else ""
-    return f"{ask} Of {count_of(row['attempts'], 'attempt')} {listed(did)}.{again}"
+    again = ", then look again" if row["out_of_memory"] and raised else ""  # how much more it takes is not known
+    return f"{ask.rstrip('.')}{again}. Of {count_of(row['attempts'], 'attempt')} {listed(did)}."
 
 
 def is_lowered(row: Row, one: Resource) -> bool:
@@ -190,12 +190,12 @@ def lower_table(found: Row) -> list[dict[str, str]]:
                 "cores": cell(row, CORES),
                 "ran (limit)": _walltime(row),
                 money.unit: whole(money.cell(row["expected_usd"]) or 0.0),
-                "killed": f"{row['killed']:,} of {row['tested']:,}",
+                "would kill": f"{row['killed']:,} of {row['tested']:,}",
                 "confidence": row["confidence"],
                 **({"since": since(row["change"])} if found["earlier"] else {}),
             }
         )
-    return _aligned(table, {"#", "attempts", money.unit, "killed"})
+    return _aligned(table, {"#", "attempts", money.unit, "would kill"})
 
 
 def raise_table(found: Row) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 -- recommend_families: families with most dollars that advice given before would have won back, less reruns, first. Of their
--- recent attempts: the median of what those held that were advised (of all of them, where none was) and of what was
--- advised; how many of the measured ones needed more than that, of what they held (above, of_recent). Of all: how many the advice rests on
--- (ended and measured), lowers something of (tested, on so many days), kills, slows, leaves alone; and what was short.
+-- recent attempts: the median of what those held that were advised (of all, where none was) and of what was advised; where
+-- that is less, how many of the measured ones needed more (above, of_recent). Of all: on how many the advice rests (ended
+-- and measured), of how many it lowers something (tested, on so many days), kills, slows, abstains; and what was short.
 WITH middle AS (
     SELECT family_no, quantile_disc(CASE WHEN mem_advised_bytes IS NOT NULL THEN held_mem_bytes END, 0.5) AS mem_lowered_bytes,
         quantile_disc(held_mem_bytes, 0.5) AS mem_held_bytes, quantile_disc(mem_advised_bytes, 0.5) AS mem_recommended_bytes,
@@ -14,9 +14,9 @@ WITH middle AS (
     FROM recommend_attempt WHERE is_recent GROUP BY family_no
 ), judged AS (
     SELECT a.*, m.* EXCLUDE (family_no, nodes, is_whole), m.nodes AS fewest_nodes, m.is_whole AS all_whole, e_gpu_usd + e_mem_usd + e_core_usd AS gross_usd,
-        CASE WHEN a.is_recent AND a.has_ended AND a.mem_used_bytes IS NOT NULL
+        CASE WHEN a.is_recent AND a.has_ended AND a.mem_used_bytes IS NOT NULL AND mem_recommended_bytes < mem_lowered_bytes
             THEN least(a.mem_used_bytes, a.held_mem_bytes) > m.mem_recommended_bytes END AS is_above_mem,
-        CASE WHEN a.is_recent AND a.has_ended AND a.gpus_used IS NOT NULL
+        CASE WHEN a.is_recent AND a.has_ended AND a.gpus_used IS NOT NULL AND gpus_recommended < gpus_lowered
             THEN least(a.gpus_used, a.held_gpus) > m.gpus_recommended END AS is_above_gpus
     FROM recommend_attempt AS a JOIN middle AS m USING (family_no)
 )
