@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.errors import AuditError
 from audit.sizing.attempts import LEVELS, Floats
 from audit.sizing.trees import Leaves, TreeEnsemble, stack
 
@@ -86,7 +87,11 @@ def fit_forest(x: Floats, over_anchor: Floats) -> Forest:
 
 def fit_boosted(x: Floats, over_anchor: Floats) -> Boosted:
     """100 trees a level. `over_anchor` is the logarithmic need less the anchor."""
-    import lightgbm
+    try:
+        import lightgbm
+    except OSError as error:
+        remedy = "install libgomp (Debian: apt-get install libgomp1)"
+        raise AuditError(f"LightGBM cannot be loaded ({error})", remedy=remedy) from None
 
     from audit.sizing.tree_readers import from_lightgbm
 
