@@ -8,9 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from audit import __version__, verbs, verbs_backtest, verbs_recommend, verbs_sizing
+from audit import __version__
 from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
+from audit.verbs import backtest as backtests
+from audit.verbs import engagement, sizing
+from audit.verbs import recommend as recommends
+from audit.verbs import report as reports
 
 Verb = Callable[[argparse.Namespace], ExitCode]
 TABLES = """
@@ -73,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     init = _verb(
         parsers,
         "init",
-        verbs.init,
+        engagement.init,
         "make the folder of an engagement",
         "audit init alpha --cluster alpha --timezone Europe/Berlin",
     )
@@ -90,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     ingest = _verb(
         parsers,
         "ingest",
-        verbs.ingest,
+        engagement.ingest,
         "take evidence into the store",
         "audit ingest sacct-*.txt nodes.txt node-events.txt",
         site_commands(),
@@ -111,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     report = _verb(
         parsers,
         "report",
-        verbs.report,
+        reports.report,
         "write PDF, HTML, JSON and CSV to out/",
         "audit report --paper letter\n  audit report --format json,csv",
     )
@@ -120,8 +124,8 @@ def _parser() -> argparse.ArgumentParser:
         dest="formats",
         metavar="A,B,…",
         type=_formats,
-        default=verbs.FORMATS,
-        help=f"which of {', '.join(verbs.FORMATS)} (default: all)",
+        default=reports.FORMATS,
+        help=f"which of {', '.join(reports.FORMATS)} (default: all)",
     )
     report.add_argument("--paper", choices=("a4", "letter"), default="a4", help="of the PDF (default a4)")
     report.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
@@ -132,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     backtest = _verb(
         parsers,
         "backtest",
-        verbs_backtest.backtest,
+        backtests.backtest,
         "score the forecasts in strict time order, beside calibrated rules of thumb",
         "audit backtest\n  audit backtest --target memory --mode start --json",
     )
@@ -150,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     explain = _verb(
         parsers,
         "explain",
-        verbs.explain,
+        reports.explain,
         "print the rows behind a figure, which add up to it",
         "audit explain recoverable.high_usd\n  audit explain lost.TIMEOUT --limit 0 --json\n"
         "  audit explain               # every figure, its value and what it means",
@@ -163,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     compare = _verb(
         parsers,
         "compare",
-        verbs.compare,
+        reports.compare,
         "put two windows side by side",
         "audit compare spring autumn     # two folders of engagements\n"
         "  audit compare 2026-05-01..2026-05-15 2026-05-15..2026-05-29",
@@ -172,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("b", metavar="B", help="the other one; it is reckoned with the prices and the policy of A")
     compare.add_argument("--json", action="store_true", help="as JSON")
 
-    show = _verb(parsers, "show", verbs.show, "print one of the store's tables", "audit show job --json --limit 0")
+    show = _verb(parsers, "show", engagement.show, "print one of the store's tables", "audit show job --json --limit 0")
     show.add_argument("table", choices=TABLES, help="which; allocation and usage are worked out from the others")
     show.add_argument("--json", action="store_true", help="as a JSON array of objects")
     show.add_argument("--limit", type=_limit, default=50, help="rows at most; 0 for all (default 50)")
@@ -180,7 +184,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = _verb(
         parsers,
         "demo",
-        verbs.demo,
+        engagement.demo,
         "the whole chain on a generated cluster month",
         "audit demo /tmp/demo --jobs 5000 --gpus 50",
     )
@@ -205,7 +209,7 @@ def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     train = _verb(
         parsers,
         "train",
-        verbs_sizing.train,
+        sizing.train,
         "fit the models of what jobs need, on what was ingested",
         "audit train",
     )
@@ -214,7 +218,7 @@ def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     estimate = _verb(
         parsers,
         "estimate",
-        verbs_sizing.estimate,
+        sizing.estimate,
         "say what a job should ask for, and at which risk",
         "audit estimate -- --partition=gpu job.sbatch input.dat\n"
         "  audit estimate --risk 0.02 --job 'user=ann,account=chem,name=relax,cpus=16,mem=64G,time=8:00:00'\n"
@@ -239,7 +243,7 @@ def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     recommend = _verb(
         parsers,
         "recommend",
-        verbs_recommend.recommend,
+        recommends.recommend,
         "list the families to right-size, by dollars, and what changed since the last run",
         "audit recommend\n  audit recommend --by user --limit 0 --json",
     )
@@ -314,6 +318,6 @@ def _moment(text: str) -> float:
 
 def _formats(text: str) -> tuple[str, ...]:
     asked = tuple(name.strip() for name in text.split(","))
-    if unknown := [name for name in asked if name not in verbs.FORMATS]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(verbs.FORMATS)}")
+    if unknown := [name for name in asked if name not in reports.FORMATS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(reports.FORMATS)}")
     return asked

@@ -151,7 +151,7 @@ def _cli() -> Iterator[str]:
     yield from ("# Command line", "", "What `--help` prints.", "")
     top = _help()
     yield from ("```text", top, "```")
-    for verb in re.findall(r"^    (\w+) ", top, re.MULTILINE):
+    for verb in re.findall(r"^    (\w+)(?: |$)", top, re.MULTILINE):
         yield from ("", f"## audit {verb}", "", "```text", _help(verb), "```")
 
 

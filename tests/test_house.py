@@ -26,7 +26,7 @@ def verbs() -> set[str]:
     """The verbs the command itself lists."""
     shown = run(sys.executable, "-m", "audit", "--help").stdout
     listed = re.search(r"\{([a-z,-]+)\}", shown)
-    return set(listed[1].split(",")) if listed else set(re.findall(r"^ {2,4}([a-z]+)  ", shown, re.MULTILINE))
+    return set(listed[1].split(",")) if listed else set(re.findall(r"^ {2,4}([a-z]+)(?:  |$)", shown, re.MULTILINE))
 
 
 def test_make_alone_lists_every_target() -> None:
