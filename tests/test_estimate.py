@@ -454,3 +454,22 @@ def test_the_schema_is_one_and_time_is_utc(ask: Ask) -> None:
 def test_every_target_is_told_of_in_the_schema() -> None:
     resource = SCHEMA["properties"]["components"]["items"]["properties"]["resources"]["items"]
     assert resource["properties"]["resource"]["enum"] == list(TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("policy", "changed"),
+    [
+        pytest.param("quantile = 0.95", lambda memory: memory["level"] == 0.95, id="another quantile"),
+        pytest.param("mem_step_gib = 8", lambda memory: memory["recommended"] % (8 * GIB) == 0, id="another step"),
+        pytest.param(
+            'whole_node_partitions = ["batch"]',
+            lambda memory: "whole nodes" in memory["kept_because"],
+            id="whole nodes",
+        ),
+    ],
+)
+def test_the_policy_is_that_of_audit_toml_as_it_stands(
+    ask: Ask, alpha: Path, policy: str, changed: Callable[[dict[str, Any]], bool]
+) -> None:
+    (alpha / "audit.toml").write_text(f'cluster = "alpha"\ntimezone = "UTC"\n[policy]\n{policy}\n')
+    assert changed(resources(document(ask, "--job", RELAX, folder=alpha))["memory"])

@@ -95,7 +95,7 @@ class Calibrator:
             self.oldest += 1
 
     def within(self, forecasts: Floats, least: float) -> Floats:
-        """Forecasts neither below `least` nor far beyond all that was needed so far, each level at least the one before."""
+        """Forecasts neither below `least` nor far beyond all needs so far, each level at least the one before."""
         bounded = np.clip(forecasts, least, max(least, self.most + np.log(SETTINGS.beyond)))
         return np.maximum.accumulate(bounded, axis=-1)
 

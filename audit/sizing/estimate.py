@@ -29,6 +29,15 @@ OF_GPUS: Final = frozenset({"gpus", "vram", "gpu_activity"})
 
 
 @dataclass(frozen=True)
+class SitePolicy:
+    """What `audit.toml` says of requests."""
+
+    quantile: float
+    mem_step_bytes: float
+    whole_node_partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Question:
     """How advice is wanted: at a quantile, or at a risk shared by all whose limit kills; None: as trained."""
 
@@ -36,6 +45,7 @@ class Question:
     risk: float | None = None
     time_limit: bool = False  # advise a time limit too
     at_s: float = 0.0  # when the job is submitted, epoch seconds
+    policy: SitePolicy | None = None  # of audit.toml as it stands; None: as it stood when the models were trained
 
 
 @dataclass(frozen=True)
@@ -127,7 +137,8 @@ def _level(models: Models, question: Question, shared_by: int) -> float:
     elif question.quantile is not None:
         least, asked = question.quantile, f"--quantile {question.quantile:g}"
     else:
-        least = max((model.facts.quantile for model in models.own.values()), default=POLICY.level)
+        trained = max((model.facts.quantile for model in models.own.values()), default=POLICY.level)
+        least = question.policy.quantile if question.policy else trained
         asked = "policy.quantile in audit.toml"
     level = levels_at(LEVELS, least)
     if level is None:
@@ -162,10 +173,10 @@ def _component(request: Request, job: Job, models: Models, question: Question, l
             bounds = Bounds(
                 level=level,
                 nodes=request.nodes or 1,
-                mem_step_bytes=own.facts.mem_step_bytes,
+                mem_step_bytes=question.policy.mem_step_bytes if question.policy else own.facts.mem_step_bytes,
                 lowers_cores=own.facts.lowers_cores,
                 lowers_time_limit=question.time_limit,
-                whole_nodes=request.exclusive or request.whole_node_mem,
+                whole_nodes=request.exclusive or request.whole_node_mem or _is_whole(request, question.policy),
             )
             resources.append(foresee(own.served.forecast(job), asked, bounds))
         elif (other := models.others.get(name)) and asked is not None:
@@ -183,6 +194,12 @@ def _component(request: Request, job: Job, models: Models, question: Question, l
         warnings=component_warnings(by_name),
         options=_options(request, by_name),
     )
+
+
+def _is_whole(request: Request, policy: SitePolicy | None) -> bool:
+    """Whether a partition that it may run in hands out whole nodes."""
+    named = set((request.partition or "").split(","))
+    return policy is not None and not named.isdisjoint(policy.whole_node_partitions)
 
 
 def _options(request: Request, by_name: Mapping[str, Foreseen]) -> tuple[str, ...]:

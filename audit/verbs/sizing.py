@@ -3,11 +3,13 @@
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from audit.sizing.estimate import SitePolicy
     from audit.sizing.model_set import TargetModel
     from audit.submission import Submission
     from audit.workspace import Workspace
@@ -80,7 +82,7 @@ def estimate(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("no audit.toml and no models here", where=str(arguments.dir), remedy=remedy)
     submission = _submission(arguments)
     at_s = time.time() if arguments.at is None else arguments.at
-    question = Question(arguments.quantile, arguments.risk, arguments.time_limit, at_s)
+    question = Question(arguments.quantile, arguments.risk, arguments.time_limit, at_s, _policy(arguments.dir))
     found = estimate(submission, Models.load(arguments.dir / "models", targets_of(submission)), question)
     if arguments.json:
         print_json(as_json(found, question))
@@ -94,6 +96,17 @@ def estimate(arguments: argparse.Namespace) -> ExitCode:
         say(f"audit: {line}")
     is_advised = any(component.is_advised for component in found.components)
     return ExitCode.DONE if is_advised else ExitCode.NO_REPORT
+
+
+def _policy(folder: Path) -> "SitePolicy | None":
+    """What audit.toml says of requests; None where only the models are there."""
+    from audit.sizing.estimate import SitePolicy
+    from audit.workspace import CONFIG_NAME, read_config
+
+    if not (folder / CONFIG_NAME).is_file():
+        return None
+    policy = read_config(folder / CONFIG_NAME).policy
+    return SitePolicy(policy.quantile, policy.mem_step_bytes, policy.whole_node_partitions)
 
 
 def _submission(arguments: argparse.Namespace) -> "Submission":
