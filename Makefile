@@ -33,11 +33,13 @@ lint: $(INSTALLED_DEV) ## format, lint, types, import rules
 docs: $(INSTALLED) ## write the generated documents in docs/ anew
 	@$(PYTHON) docs/generate.py
 
-bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (some minutes; JSON)
+bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (half an hour; JSON)
 	@$(PYTHON) -m benchmarks.startup
 	@$(PYTHON) -m benchmarks.sample
 	@$(PYTHON) -m benchmarks.report
 	@$(PYTHON) -m benchmarks.accounting
+	@$(PYTHON) -m benchmarks.estimate
+	@$(PYTHON) -m benchmarks.foresight --seeds 2
 	@$(PYTHON) -m benchmarks.slurm2sql
 	@$(PYTHON) -m benchmarks.ingest
 

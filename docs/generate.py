@@ -47,6 +47,7 @@ READING_ORDER: Mapping[str, tuple[str, ...]] = {
         "recommended_shape",
         "recommendation",
         "advised_shape",
+        "lowered",
         "killed",
         "kept_shape",
     ),

@@ -1,7 +1,7 @@
 -- advised_shape: what an attempt would hold on each node had it asked for what a plan (a quantile, of all resources or of
 -- those only that telemetry watched) advised before it started: spread and rounded as in recommended_shape, never more
--- than held. A row where that is less of something. A resource of which the need is not known keeps what was held. short:
--- less than the need. Too few cores slow an attempt, they do not kill it: cores are lowered to the need at most.
+-- than held. A row where that is less of something (lowers). A resource of which the need is not known keeps what was
+-- held. short: less than the need. Too few cores slow an attempt, they do not kill it: cores are lowered to the need at most.
 WITH asked AS (
     SELECT p.plan, h.held_no, h.cluster, h.job_id_raw, h.submit, h.cores, h.mem_bytes, h.gpus,
         h.need_cores, h.need_mem_bytes, h.need_gpus,
@@ -16,9 +16,10 @@ WITH asked AS (
     JOIN recommended_shape AS h USING (cluster, job_id_raw, submit)
     CROSS JOIN policy AS s
 )
-SELECT plan, held_no, cluster, job_id_raw, submit, 
+SELECT plan, held_no, cluster, job_id_raw, submit,
     CASE WHEN ask_cores IS NULL THEN cores ELSE greatest(ask_cores, need_cores) END AS kept_cores,
     coalesce(ask_mem_bytes, mem_bytes) AS kept_mem_bytes, coalesce(ask_gpus, gpus) AS kept_gpus,
     coalesce(ask_cores < need_cores, false) AS short_of_cores, coalesce(ask_mem_bytes < need_mem_bytes, false) AS short_of_mem,
-    coalesce(ask_gpus < need_gpus, false) AS short_of_gpus
+    coalesce(ask_gpus < need_gpus, false) AS short_of_gpus, coalesce(ask_cores < cores, false) AS lowers_cores,
+    coalesce(ask_mem_bytes < mem_bytes, false) AS lowers_mem, coalesce(ask_gpus < gpus, false) AS lowers_gpus
 FROM asked WHERE ask_cores < cores OR ask_mem_bytes < mem_bytes OR ask_gpus < gpus

@@ -128,12 +128,21 @@ def _recoverable() -> Iterator[Figure]:
 def _advice() -> Iterator[Figure]:
     counts = {"of": "Attempts advised to ask for less", "killed": "Attempts killed", "slowed": "Attempts slowed"}
     yield Figure("recoverable.quantile", "Quantile advised at", stated="stated as policy.quantile in audit.toml")
-    for key, label in (("killed", counts["killed"]), ("by_memory", "Killed by memory"), ("by_gpus", "Killed by GPUs")):
+    for key, label in (
+        ("killed", counts["killed"]),
+        ("by_memory", "Killed by memory"),
+        ("of_memory", "Attempts advised to ask for less memory"),
+        ("by_gpus", "Killed by GPUs"),
+        ("of_gpus", "Attempts advised to ask for fewer GPUs"),
+    ):
         yield Figure(f"recoverable.kills.{key}", label, "advice", f"{key}:expected")
+    for key in ("killed", "of"):
+        yield Figure(f"recoverable.low_kills.{key}", f"{counts[key]}, cautious", "advice", f"{key}:low")
     for table in ("kills", "slowed"):
         yield Figure(f"recoverable.{table}.of", counts["of"], "advice", "of:expected")
     yield Figure("recoverable.slowed.slowed", counts["slowed"], "advice", "slowed:expected")
     yield Figure("recoverable.abstained.attempts", "Attempts without advice", "abstained", "attempts")
+    yield Figure("recoverable.abstained.missing", "Attempts that the replay lacks", "abstained", "missing")
     yield Figure("recoverable.abstained.of", "Attempts", "attempts", "attempts")
     yield Figure("recoverable.abstained.usd", "Held by attempts without advice", "abstained", "usd")
     for key, label in (
@@ -149,6 +158,7 @@ def _advice() -> Iterator[Figure]:
     by_resource = Figure("recoverable_by_resource.*.expected_usd", "Expected", "advice", "resource_usd:expected")
     yield from _per_month(iter([by_resource]))
     yield Figure("recoverable_by_resource.*.killed", counts["killed"], "advice", "resource_killed:expected")
+    yield Figure("recoverable_by_resource.*.of", counts["of"], "advice", "resource_of:expected")
 
 
 def _of_recoverable() -> Iterator[Figure]:

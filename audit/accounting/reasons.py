@@ -112,10 +112,13 @@ def _not_estimated(won: dict[str, Any], advance: Advance) -> dict[str, str]:
     if advance.reason:
         found = {f"recoverable.{key}": advance.reason for key in _OF_ADVICE}
     if advance.low_reason:
-        found |= dict.fromkeys(("recoverable.low_usd", "recoverable.policy_too_bold"), advance.low_reason)
+        found |= dict.fromkeys(("recoverable.low_usd", "recoverable.low_kills"), advance.low_reason)
+    if advance.bold_reason:
+        found["recoverable.policy_too_bold"] = advance.bold_reason
     if advance.missing:
         found["recoverable.abstained"] = (
-            f"attempts that the replay lacks, counted as abstained: {advance.missing}; `audit train` replays them too"
+            f"attempts that came after the model was trained, so that its replay lacks them: {advance.missing}; they "
+            "keep what they asked for: run `audit train` again"
         )
     if won["high_usd"] is None:
         keys = ("recoverable.high_usd", "recoverable.contended_usd", "recoverable.sampling")

@@ -25,6 +25,7 @@ _OF_REQUESTS = (
     "expected_freed_nodes",
     "expected_freed_gpus",
     "killed",
+    "of",
 )  # of actions; no failure has them
 LOSS_ACTIONS: dict[str, tuple[str, str, str]] = {
     "TIMEOUT": ("Raise time limits, or write checkpoints", "low", "longer limits make backfill harder"),
@@ -96,6 +97,7 @@ def by_resource(connection: duckdb.DuckDBPyConnection, factor: float | None, adv
                     "expected_usd": expected,
                     "expected_usd_per_month": times(expected, factor),
                     "killed": row["killed"] if advance.is_known else None,
+                    "of": row["of"] if advance.is_known else None,
                 }
             )
     return sorted(found, key=_most)
@@ -111,11 +113,14 @@ def actions(
 ) -> list[Row]:
     """What to do first, most dollars first; each counts dollars that no other counts.
 
-    Requests to lower win back what is expected, and at most what is recoverable; failures to mend, what was lost.
+    Requests to lower win back what is expected, and at most what is recoverable; one that is expected to win nothing is
+    no action. Failures to mend: what was lost.
     """
     found = []
     freed = {r["resource"]: r for r in rows(connection, "freed_by_resource")} if mode.mode == "node" else {}
     for r in resources:
+        if r["expected_usd"] is not None and r["expected_usd"] <= 0:
+            continue
         what, risk, why = REQUEST_ACTIONS[r["resource"]]
         hours = freed.get(r["resource"], {})
         found.append(
@@ -132,6 +137,7 @@ def actions(
                 "expected_freed_nodes": _expected(r, hours, "node_hours", window),
                 "expected_freed_gpus": _expected(r, hours, "gpu_hours", window),
                 "killed": r["killed"],
+                "of": r["of"],
                 "risk": risk,
                 "risk_reason": why,
             }

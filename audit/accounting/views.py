@@ -42,7 +42,7 @@ _USE = (
     "family",
     "outcome",
 )
-_ADVICE = ("hindsight", "recommended_shape", "advised_shape", "killed", "kept_shape")
+_ADVICE = ("hindsight", "recommended_shape", "advised_shape", "lowered", "killed", "kept_shape")
 _LAST = ("expected", "attempt_cost", "attempt", "advice", "queued", "waiting_hour", "contended", "recoverable_day")
 
 

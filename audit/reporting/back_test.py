@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 JUDGED = 0.95  # the level at which users and the worst stretch are shown
 COMPARED = 0.99  # the level at which methods are
+FEWEST_KILLS = 30  # that can tell methods apart where all kill the same share
 RIVALS = 7  # beside the model; the back-test has them all
 _TARGETS = {
     "memory": "Memory",
@@ -88,7 +89,10 @@ class MethodRow:
 
 @dataclass(frozen=True)
 class Rivalry:
-    """The methods on one target, the model first, then by waste; `more` are not shown. `equal`: at equal kills."""
+    """The methods on one target, the model first, then by waste; `more` are not shown.
+
+    `equal`: what they waste at equal kills, or that these are too few to tell; None: not known.
+    """
 
     target: str
     rows: tuple[MethodRow, ...]
@@ -164,12 +168,24 @@ def _rank(row: MethodRow) -> tuple[bool, float]:
 
 
 def _equal(target: Row) -> str | None:
-    """The model's waste beside the best rival's where both kill the same share; None where that is not known."""
-    found = next((row for row in target["equal_kills"] if row["model_to_fixed"] is not None), None)
-    if found is None:
+    """The model's waste beside the best rival's where both kill the same share of the later half of those advised on.
+
+    The first share whose kills are not too few, else that they are; None where nothing is known of them.
+    """
+    compared = [row for row in target["equal_kills"] if row["model_to_fixed"] is not None]
+    advised = next((row["advised"] for row in target["methods"] if row["role"] == "model"), None)
+    if not compared or advised is None:
         return None
+    later = advised // 2
+    counted = [(row, int(row["kill_share"] * later + 1e-9)) for row in compared]
+    found, kills = next((pair for pair in counted if pair[1] >= FEWEST_KILLS), counted[-1])
+    so_many = f"some {kills:,} of {later:,}, the later half"
+    if kills < FEWEST_KILLS:
+        return (
+            f"Where all kill {percent(found['kill_share'], 0)} ({so_many}), kills are too few to tell who wastes less"
+        )
     ratio, rival = found["model_to_fixed"], found["best_fixed"]
     less = f"{percent(abs(1 - ratio), 0)} {'less' if ratio <= 1 else 'more'} than"
     name = _METHODS.get(rival) or visible(rival.replace("_", " "), 28)
-    both = f"Where both kill {percent(found['kill_share'], 0)} of attempts, the model wastes {less} the best rival"
+    both = f"Where both kill {percent(found['kill_share'], 0)} ({so_many}), the model wastes {less} the best rival"
     return f"{both} fixed in advance ({name[:1].lower()}{name[1:]})"

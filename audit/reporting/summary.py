@@ -6,7 +6,7 @@ from audit.reporting.hostile import visible
 from audit.reporting.numerals import count_of, percent
 from audit.reporting.period import period
 from audit.reporting.tables import actions
-from audit.reporting.won import quantile_name, would_kill
+from audit.reporting.won import more_cautious, quantile_name, would_kill
 from audit.reporting.wording import (
     NOT_MEASURED,
     Report,
@@ -57,15 +57,24 @@ def _answer(report: Report) -> list[str]:
         f"Expected: {shown.prose(head.usd)}{share}, won back by advice given in advance{error}.",
         _range(report, head, shown),
         *_kills(report, head, shown),
+        *_too_bold(report, shown),
     ]
 
 
 def _range(report: Report, head: Headline, shown: Dollars) -> str:
-    """Low and high, and whether the policy is too bold."""
+    """Low and high."""
     why = reason(report, "recoverable.low_usd")
     low = shown.prose(head.low) if head.low is not None else f"not known ({why})" if why else "not known"
-    bold = " The policy is too bold: low is above expected." if report["recoverable"]["policy_too_bold"] else ""
-    return f"  range: low {low}, high {shown.prose(head.high)} (with hindsight, a ceiling).{bold}"
+    return f"  range: low {low}, high {shown.prose(head.high)} (with hindsight, a ceiling)."
+
+
+def _too_bold(report: Report, shown: Dollars) -> list[str]:
+    """That a higher quantile would have won back more, where it would."""
+    found = more_cautious(report)
+    if found is None:
+        return []
+    level, more, usd = found
+    return [f"  the policy is too bold: {level} would have won back {shown.prose(more)} instead of {shown.prose(usd)}."]
 
 
 def _kills(report: Report, head: Headline, shown: Dollars) -> list[str]:

@@ -48,7 +48,8 @@ class Partitions:
 class Action:
     """One thing to do: what it concerns, its dollars of the window, what it frees (None: not counted), its risk.
 
-    `words` says what the dollars are: expected, or at most; beside what is expected `high` is its ceiling.
+    `words` says what the dollars are: expected, net of reruns, or at most; beside what is expected `high` is its
+    ceiling, and `frees` is gross.
     """
 
     action: str
@@ -110,7 +111,7 @@ def actions(report: Report, limit: int, *, requests: bool) -> Actions:
     frees = [_freed(row) for row in shown if row["kind"] == "request"]
     nodes, gpus = (_sum(pair[place] for pair in frees) if frees else None for place in (0, 1))
     return Actions(
-        rows=tuple(_action(row, report["recoverable"]["kills"]) for row in shown),
+        rows=tuple(_action(row) for row in shown),
         usd=math.fsum(_dollars(row) for row in shown),
         frees=_frees(nodes, gpus),
         more=len(every) - len(shown),
@@ -150,13 +151,14 @@ def _freed(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
     return row[f"{name}_nodes"], row[f"{name}_gpus"]
 
 
-def _action(row: Mapping[str, Any], kills: Mapping[str, int] | None) -> Action:
-    of = count_of(row["attempts"], "attempt")
-    if row["families"] is not None:
-        of += f" of {row['families']:,} {'family' if row['families'] == 1 else 'families'}"
+def _action(row: Mapping[str, Any]) -> Action:
     is_expected, risk = row["expected_usd"] is not None, row["risk_reason"]
-    if kills is not None and row["killed"] is not None:
-        risk = f"would have killed {killed_of(row['killed'], kills['of'])}"
+    of = count_of(row["attempts"], "attempt")
+    if is_expected:
+        of = f"{count_of(row['of'], 'attempt')} advised to ask for less"
+        risk = f"would have killed {killed_of(row['killed'], row['of'])}"
+    elif row["families"] is not None:
+        of += f" of {row['families']:,} {'family' if row['families'] == 1 else 'families'}"
     return Action(
         action=row["action"],
         of=of,

@@ -53,6 +53,21 @@ def would_kill(report: Report) -> str | None:
     return None if kills is None else killed_of(kills["killed"], kills["of"])
 
 
+def would_kill_low(report: Report) -> str | None:
+    """The same of what the cautious advice behind low would have killed; None where there is none."""
+    kills = report["recoverable"]["low_kills"]
+    return None if kills is None else killed_of(kills["killed"], kills["of"])
+
+
+def more_cautious(report: Report) -> tuple[str, float, float] | None:
+    """Where the policy is too bold: the quantile that would have won back more, its dollars and the policy's."""
+    won = report["recoverable"]
+    if not won["policy_too_bold"]:
+        return None
+    last = won["sensitivity"][-1]
+    return quantile_name(last["quantile"]) or "", last["net_usd"], won["expected_usd"]
+
+
 def killed_of(killed: int, of: int) -> str:
     """n of N, with its noun: 3 of 120 attempts."""
     return f"{killed:,} of {count_of(of, 'attempt')}"

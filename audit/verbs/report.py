@@ -71,6 +71,8 @@ def reported(
     for key in _SAID:
         if key in report["reasons"]:
             say(f"audit: {report['reasons'][key]}")
+    if (report["recoverable"]["abstained"] or {}).get("missing"):
+        say(f"audit: {report['reasons']['recoverable.abstained']}")
     if not report["coverage"]["headline_allowed"]:
         say(f"audit: no headline: {report['coverage']['reason']}")
     return ExitCode.DONE

@@ -52,7 +52,9 @@ def leaves(place: Any, key: str) -> Iterator[tuple[str, float | None]]:
 
 def figures_of(report: dict[str, Any]) -> list[tuple[str, float | None]]:
     """The report's numbers; texts and tables that may be NULL are none."""
-    tables = tuple(f"recoverable.{name}" for name in ("sampling", "expected_sampling", "kills", "slowed", "abstained"))
+    tables = tuple(
+        f"recoverable.{name}" for name in ("sampling", "expected_sampling", "kills", "low_kills", "slowed", "abstained")
+    )
     told = ("coverage.reason", "policy_too_bold", ".user", ".partition", *tables)
     found = [leaf for section in SECTIONS for leaf in leaves(report[section], section)]
     return [(key, value) for key, value in found if not key.endswith(told)]
@@ -118,6 +120,7 @@ def test_the_figures_of_advice_in_advance_are_there_and_opened_as_well(month: tu
     assert killed.of == won["kills"]["killed"]
     assert explain(connection, report, "recoverable.reruns_usd", limit=0).of <= killed.of
     assert explain(connection, report, "recoverable.sensitivity.0.95.killed", limit=0).of > killed.of
+    assert explain(connection, report, "recoverable.kills.of_memory", limit=0).of == won["kills"]["of_memory"] > 0
     assert explain(connection, report, "recoverable.abstained", limit=0).of == won["abstained"]["attempts"]
 
 

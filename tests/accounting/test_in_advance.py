@@ -63,8 +63,8 @@ def test_what_is_killed_saves_nothing_and_runs_once_more():
     assert (found["expected_gross_usd"], found["reruns_usd"]) == pytest.approx((6.00, 4.32))
     assert found["expected_usd"] == pytest.approx(1.68)
     assert found["high_usd"] == pytest.approx(0.55 * 24)  # they needed 10, 20, 5 and 10
-    assert found["kills"] == {"killed": 1, "of": 2, "by_memory": 1, "by_gpus": 0}
-    assert found["abstained"] == {"attempts": 1, "of": 4, "usd": pytest.approx(4.80)}
+    assert found["kills"] == {"killed": 1, "of": 2, "by_memory": 1, "of_memory": 2, "by_gpus": 0, "of_gpus": 0}
+    assert found["abstained"] == {"attempts": 1, "missing": 0, "of": 4, "usd": pytest.approx(4.80)}
     assert found["slowed"] == {"slowed": 0, "of": 2}
 
 
@@ -160,14 +160,16 @@ def test_low_is_the_cautious_quantile_of_what_telemetry_watched():
     # Expected: 28 of 40 come back of each: 56 % of 24 = 13.44. Low: 20 of A only: 4.80.
     found = won(two_watched(bold_gib=12))
     assert (found["expected_usd"], found["low_usd"]) == pytest.approx((13.44, 4.80))
-    assert found["policy_too_bold"] is False
+    assert found["low_kills"] == {"killed": 0, "of": 1}
+    assert found["policy_too_bold"] is False  # at 0.995 both give up 20: 9.60
 
 
 def test_a_policy_whose_kills_cost_more_than_caution_is_too_bold():
-    # 8 GiB advised kill both: each runs 8 % of 24 = 1.92 once more.
+    # 8 GiB advised kill both: each runs 8 % of 24 = 1.92 once more. At 0.995 both give up 20: 9.60.
     found = won(two_watched(bold_gib=8))
     assert (found["expected_usd"], found["low_usd"]) == pytest.approx((-3.84, 4.80))
     assert found["policy_too_bold"] is True
+    assert found["sensitivity"][-1]["net_usd"] == pytest.approx(9.60)
     assert found["high_usd"] == pytest.approx(0.6 * 24)
 
 
@@ -176,8 +178,9 @@ def test_without_telemetry_there_is_no_low():
     job(cluster, "A", 40, 10, 20)
     found, reasons = won(cluster), cluster.report()["reasons"]
     assert found["expected_usd"] == pytest.approx(4.80)
-    assert (found["low_usd"], found["policy_too_bold"]) == (None, None)
-    assert reasons["recoverable.low_usd"] == reasons["recoverable.policy_too_bold"]
+    assert (found["low_usd"], found["low_kills"]) == (None, None)
+    assert reasons["recoverable.low_usd"] == reasons["recoverable.low_kills"]
+    assert found["policy_too_bold"] is False  # that is told of the same attempts, watched or not
     assert "recoverable.expected_usd" not in reasons
 
 
@@ -193,7 +196,8 @@ def test_each_quantile_says_what_it_would_have_won_and_killed():
         for row in ([0.9, 0, 6.72, 1, 1, 0, -6.72], [0.95, 9.6, 0, 0, 1, 0, 9.6], [0.99, 4.8, 0, 0, 1, 0, 4.8])
     ]
     assert (found["quantile"], found["expected_usd"]) == (0.95, pytest.approx(9.6))
-    assert "0.995" in cluster.report()["reasons"]["recoverable.low_usd"]
+    for key in ("low_usd", "low_kills", "policy_too_bold"):
+        assert found[key] is None and "0.995" in cluster.report()["reasons"][f"recoverable.{key}"]
 
 
 def test_a_family_tells_what_is_expected_of_it_and_what_would_break():
@@ -226,8 +230,60 @@ def test_nodes_and_gpus_expected_free_and_those_that_reruns_take():
     freed = [found[f"expected_freed_{what}"] for what in ("nodes", "gpus", "cores")]
     assert freed == pytest.approx([-0.125, -1.0, -12.5])
     assert sum(row["expected_usd"] for row in found["by_class"]) == pytest.approx(found["expected_usd"])
+    (row,) = cluster.report()["recoverable_by_resource"]
+    assert (row["expected_usd"], row["killed"], row["of"]) == pytest.approx((-6.0, 1, 2))
+    assert cluster.report()["actions"] == []  # what loses is nothing to do
+
+
+def test_an_action_frees_before_reruns_what_it_wins_back_less_them():
+    # A: 2 of 8 GPUs touched, 4 advised: half a node of 24 for an hour of two. B, an hour on n2: killed at 2 of 4 GPUs,
+    # all touched: a quarter of 24 once more.
+    cluster = lab(hours=2)
+    cluster.node("n2", cores=100, mem_gib=100, gpus=8)
+    cluster.job("A", 0, 1, cores=1, mem_gib=1, gpus=8)
+    touched(cluster, "A", 2, of=8)
+    cluster.advise("A", gpus=4.0)
+    cluster.job("B", 0, 1, nodes="n2", cores=1, mem_gib=1, gpus=4)
+    for gpu in range(4):
+        use = {"gpu_util": 60.0, "gpu_mem_bytes": GIB}
+        cluster.add("gpu_summary", job_id_raw="B", submit=at(0), node="n2", gpu=str(gpu), **use)
+    cluster.advise("B", gpus=2.0)
     (action,) = cluster.report()["actions"]
-    assert (action["expected_usd"], action["expected_freed_gpus"], action["killed"]) == pytest.approx((-6.0, 1.0, 1))
+    assert (action["expected_usd"], action["killed"], action["of"]) == pytest.approx((12.0 - 6.0, 1, 2))
+    assert (action["expected_freed_nodes"], action["expected_freed_gpus"]) == pytest.approx((0.25, 2.0))
+
+
+def test_kills_by_a_resource_are_of_the_attempts_advised_less_of_that_resource():
+    # A: 40 GiB held, 10 used, 15 advised. B: 8 GiB advised: killed. C: 4 GPUs held, 2 touched, 1 advised: killed; of its
+    # memory nothing was measured. D: 20 of 25 cores advised, 10 in use; as much memory as it held.
+    cluster = lab()
+    job(cluster, "A", 40, 10, 15)
+    job(cluster, "B", 20, 10, 8)
+    cluster.job("C", 0, 1, cores=1, mem_gib=10, gpus=4)
+    touched(cluster, "C", 2, of=4)
+    cluster.advise("C", gpus=1.0, mem_bytes=5.0 * GIB)
+    cluster.job("D", 0, 1, cores=25, mem_gib=10)
+    watched_cores(cluster, "D", 10)
+    cluster.advise("D", cores=20.0, mem_bytes=10.0 * GIB)
+    kills, rows = won(cluster)["kills"], cluster.report()["recoverable_by_resource"]
+    assert kills == {"killed": 2, "of": 4, "by_memory": 1, "of_memory": 2, "by_gpus": 1, "of_gpus": 1}
+    by_resource = {row["resource"]: (row["killed"], row["of"]) for row in rows}
+    assert by_resource == {"memory": (1, 2), "gpus": (1, 1), "cores": (0, 1)}
+
+
+@pytest.mark.parametrize("policy", [0.99, 0.995])
+def test_low_above_expected_for_what_it_leaves_out_is_not_too_bold(policy):
+    # A is watched: 20 of 40 GiB come back, 4.80. B is not: killed at any quantile, 8 % of 24 = 1.92 once more.
+    cluster = lab(policy=Policy(quantile=policy))
+    job(cluster, "A", 40, None, None)
+    touched(cluster, "A", 0, of=0, mem_gib=10)
+    cluster.advise("A", mem_bytes=20.0 * GIB)
+    job(cluster, "B", 40, 10, 8)
+    found, reasons = won(cluster), cluster.report()["reasons"]
+    assert (found["expected_usd"], found["low_usd"]) == pytest.approx((4.80 - 1.92, 4.80))
+    assert (found["kills"]["killed"], found["low_kills"]["killed"]) == (1, 0)
+    assert found["policy_too_bold"] is (None if policy == 0.995 else False)
+    assert ("recoverable.policy_too_bold" in reasons) is (policy == 0.995)
 
 
 def test_expected_and_queued_for_is_the_smaller_of_the_two_in_each_hour():
@@ -280,7 +336,7 @@ def test_without_a_replay_nothing_is_expected_and_the_reason_is_said(others):
     if others:
         cluster.advise("Z", mem_bytes=GIB)
     found, report = won(cluster), cluster.report()
-    for key in (*KEYS, "kills", "slowed", "abstained", "policy_too_bold", "expected_sampling"):
+    for key in (*KEYS, "kills", "low_kills", "slowed", "abstained", "policy_too_bold", "expected_sampling"):
         assert found[key] is None
     assert found["sensitivity"] == []
     assert report["families"][0]["expected_usd"] is None
@@ -291,7 +347,7 @@ def test_attempts_that_the_replay_lacks_are_said_and_keep_what_they_held():
     cluster = lab()
     job(cluster, "A", 40, 10, 20)
     job(cluster, "B", 40, 10, None)
-    assert won(cluster)["abstained"] == {"attempts": 1, "of": 2, "usd": pytest.approx(9.6)}
+    assert won(cluster)["abstained"] == {"attempts": 1, "missing": 1, "of": 2, "usd": pytest.approx(9.6)}
     assert won(cluster)["expected_usd"] == pytest.approx(4.8)
     assert "lacks" in cluster.report()["reasons"]["recoverable.abstained"]
 

@@ -139,6 +139,13 @@ def check_sums(cluster, found, true):
     hours = (r["recoverable_usd"] for r in cluster.relation("partition_hour") if r["plan"] == "expected")
     assert sum(hours) == pytest.approx(gross, abs=1e-6)
     assert sum(row["killed"] for row in report["families"]) == found["kills"]["killed"]
-    assert max(found["kills"]["by_memory"], found["kills"]["by_gpus"]) <= found["kills"]["killed"]
+    kills, by_resource = found["kills"], {row["resource"]: row for row in report["recoverable_by_resource"]}
+    assert max(kills["by_memory"], kills["by_gpus"]) <= kills["killed"]
+    for name in ("memory", "gpus"):
+        row = by_resource.get(name, {"killed": 0, "of": 0})
+        assert (row["killed"], row["of"]) == (kills[f"by_{name}"], kills[f"of_{name}"])
+        assert row["killed"] <= row["of"] <= kills["of"]
+    assert kills["of"] <= sum(row["of"] for row in by_resource.values())
+    assert all(row["expected_usd"] is None or row["expected_usd"] > 0 for row in report["actions"])
     assert found["kills"]["killed"] + found["slowed"]["slowed"] <= found["kills"]["of"] <= len(cluster.rows["job"])
     assert [row["net_usd"] for row in found["sensitivity"] if row["quantile"] == 0.99] == [net]

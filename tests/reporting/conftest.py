@@ -250,9 +250,10 @@ def advised_round_report(round_report: Report) -> Report:
     won.update(in_both({"expected": 50, "expected_gross": 60, "reruns": 10, "low": 30, "expected_contended": 15}))
     won.update(expected_freed_nodes=0.3, expected_freed_gpus=1.2, expected_freed_cores=10.0, quantile=0.99)
     won["expected_sampling"] = {"days": 14, "resamples": 2000, "low_usd": 40.0, "high_usd": 58.0}
-    won["kills"] = {"killed": 3, "of": 120, "by_memory": 2, "by_gpus": 1}
+    won["kills"] = {"killed": 3, "of": 120, "by_memory": 2, "of_memory": 90, "by_gpus": 1, "of_gpus": 40}
+    won["low_kills"] = {"killed": 1, "of": 60}
     won["slowed"] = {"slowed": 4, "of": 120}
-    won["abstained"] = {"attempts": 20, "of": 200, "usd": 90.0}
+    won["abstained"] = {"attempts": 20, "missing": 0, "of": 200, "usd": 90.0}
     won["policy_too_bold"] = False
     keys = ("quantile", "gross_usd", "reruns_usd", "net_usd", "killed", "of", "slowed")
     rows = ((0.9, 70.0, 90.0, -20.0, 30, 124, 9), (0.95, 66.0, 40.0, 26.0, 12, 122, 6))
@@ -261,11 +262,11 @@ def advised_round_report(round_report: Report) -> Report:
     won["by_class"][0].update(expected_hours=5.0, expected_gpu_hours=40.0, expected_core_hours=80.0, expected_usd=50.0)
     price = {"node_class": "8xH100", "usd_per_hour": 10.0, "low_usd_per_hour": 4.0, "high_usd_per_hour": 16.0}
     round_report["prices"] = [{**round_report["prices"][0], **price}]
-    expected = {"gpus": (35, 0.3, 1.1, 1), "memory": (15, 0.0, 0.1, 2)}
+    expected = {"gpus": (35, 0.3, 1.1, 1, 40), "memory": (15, 0.0, 0.1, 2, 90)}
     for row in round_report["actions"]:
         if row["kind"] == "request":
-            usd, nodes, gpus, killed = expected[row["subject"]]
-            row.update(expected_usd=float(usd), expected_usd_per_month=2.0 * usd, killed=killed)
+            usd, nodes, gpus, killed, of = expected[row["subject"]]
+            row.update(expected_usd=float(usd), expected_usd_per_month=2.0 * usd, killed=killed, of=of)
             row.update(expected_freed_nodes=nodes, expected_freed_gpus=gpus)
     round_report["reasons"] = {key: why for key, why in round_report["reasons"].items() if "recoverable" not in key}
     return round_report | {"sizing": {"schema": "audit-backtest/1", "targets": [back_test("memory")]}}

@@ -110,18 +110,28 @@ def test_with_a_model_the_page_leads_with_expected_and_its_range(advised_round_r
     assert "contended $30.0" in seen and "25% of it, before reruns" in seen
     assert "$40.0 to $160" in seen
     assert "killed 3 of 120 attempts" in seen and "$120 gross, less $20.0" in seen
-    assert "Slowed: 4 attempts" in seen and "No advice for 20 of 200" in seen
+    assert "Slowed: 4 attempts" in seen and "No advice for 20 of 200" in seen and "audit train" not in seen
+    assert "would have killed 1 of 60 attempts" in seen  # of low
     assert "Too bold" not in seen and "at most $" not in seen.lower()
 
 
 def test_a_policy_that_is_too_bold_is_said_and_low_without_telemetry_is_no_number(advised_round_report: Report) -> None:
     won = advised_round_report["recoverable"]
-    won.update(low_usd=55.0, policy_too_bold=True)
-    assert "Too bold" in words(advised_round_report)
-    won.update(low_usd=None, policy_too_bold=None)
+    won.update(low_usd=55.0)  # more than expected, but of other attempts
+    assert "Too bold" not in words(advised_round_report)
+    won.update(low_usd=30.0, policy_too_bold=True)
+    won["sensitivity"][-1]["net_usd"] = 53.0
+    assert "p99.5: $106 instead of $100" in words(advised_round_report)
+    won.update(low_usd=None, low_kills=None, policy_too_bold=False)
     advised_round_report["reasons"]["recoverable.low_usd"] = "no attempt was watched by telemetry"
     seen = words(advised_round_report)
     assert "no attempt was watched by telemetry" in seen and "low $" not in seen
+
+
+def test_attempts_that_came_after_the_model_was_trained_are_told_apart(advised_round_report: Report) -> None:
+    advised_round_report["recoverable"]["abstained"].update(attempts=20, missing=7)
+    seen = words(advised_round_report)
+    assert "No advice for 13 of 200 attempts" in seen and "7 came after the model was trained" in seen
 
 
 def test_advice_that_costs_more_than_it_wins_is_not_drawn_on_a_scale_from_zero(advised_round_report: Report) -> None:
@@ -263,7 +273,9 @@ def test_actions_lead_with_what_is_expected_of_them_and_name_whom_they_kill(advi
         (40, "at most", None),
     ]
     assert (table.usd, table.frees) == (195, "0.3 nodes, 1.1 GPUs")
-    assert "1 of 120 attempts" in table.rows[1].risk_reason
+    # of the attempts advised fewer GPUs, not of hindsight's 8 nor of all 120
+    assert table.rows[1].of.startswith("40 attempts ") and "1 of 40 attempts" in table.rows[1].risk_reason
+    assert "Frees, gross" in words(advised_round_report)
 
 
 def test_the_range_mark_reaches_from_low_to_high(advised_round_report: Report) -> None:
@@ -297,6 +309,17 @@ def test_the_range_mark_is_to_scale_and_its_labels_stay_within_it(round_report: 
 def test_the_answer_is_one_page(name: str, paper: str, request: pytest.FixtureRequest) -> None:
     pdf = render_pdf(page(request.getfixturevalue(name)), paper)
     assert len(PdfReader(BytesIO(pdf)).pages) == 1
+
+
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_the_answer_is_one_page_with_all_that_can_be_said_of_advice(advised_report: Report, paper: str) -> None:
+    won = advised_report["recoverable"]
+    won["kills"].update(killed=98_765, of=987_654)
+    won["low_kills"] = {"killed": 12_345, "of": 456_789}
+    won["slowed"].update(slowed=12_345, of=987_654)
+    won["abstained"].update(attempts=234_567, missing=123_456, of=1_234_567)
+    won["policy_too_bold"] = True
+    assert len(PdfReader(BytesIO(render_pdf(page(advised_report), paper))).pages) == 1
 
 
 @pytest.mark.parametrize(("name", "figure"), [("round_report", "160"), ("advised_round_report", "100")])

@@ -110,6 +110,24 @@ def test_the_model_comes_first_then_the_rivals_by_waste(advised_round_report: Re
     assert [row.as_issued.killed for row in rivals if row.as_issued] == [4100, 1300, 900, 0]
     assert "forest" not in {row.name for row in found.rows}  # an expert of the model's own is no rival
     assert found.equal is not None and "18% less" in found.equal  # 0.82 of the best rival's waste
+    assert "45 of 4,500" in found.equal  # 1 % of the later half of 9,000
+
+
+def test_at_equal_kills_too_few_of_them_tell_nothing(advised_round_report: Report) -> None:
+    target = only_target(advised_round_report)
+
+    def equal(advised: int) -> str:
+        target["methods"][0]["advised"] = advised
+        found = rivalry(advised_round_report["sizing"])
+        assert found is not None and found.equal is not None
+        return found.equal
+
+    # 1 % of half of 6,000 is 30; of 5,998 it is 29
+    assert "30 of 3,000" in equal(6000) and "18% less" in equal(6000)
+    assert "29 of 2,999" in equal(5998) and "18%" not in equal(5998)
+    # 2 % of 2,999 is 59: they tell
+    target["equal_kills"].append({**target["equal_kills"][0], "kill_share": 0.02, "level": 0.98, "model_to_fixed": 0.9})
+    assert "59 of 2,999" in equal(5998) and "10% less" in equal(5998)
 
 
 def test_rivals_beyond_the_limit_are_counted(advised_round_report: Report) -> None:
@@ -154,14 +172,23 @@ def test_each_quantile_has_its_gross_its_reruns_and_its_kills(advised_round_repo
 
 
 def test_what_is_expected_of_each_resource_adds_up_and_names_its_kills(advised_report: Report) -> None:
-    shown = advice(advised_report)
+    shown, won = advice(advised_report), advised_report["recoverable"]
     assert shown is not None
     total = shown["total"]
     assert sum(row.expected for row in shown["resources"]) == pytest.approx(total.expected)
     assert total.expected == pytest.approx(advised_report["recoverable"]["expected_usd_per_month"])
     killed = [row.killed for row in shown["resources"]]
     assert max(killed) <= total.killed <= sum(killed)
-    assert {row.of for row in shown["resources"]} == {total.of}
+    of = {row.name: row.of for row in shown["resources"]}
+    assert (of["Memory"], of["GPUs"]) == tuple(won["kills"][f"of_{name}"] for name in ("memory", "gpus"))
+    assert max(of.values()) <= total.of <= sum(of.values())
+
+
+def test_advice_on_a_resource_that_loses_is_shown_as_such(advised_report: Report) -> None:
+    for usd, times in ((1.0, 0), (-1.0, 1)):
+        for row in advised_report["recoverable_by_resource"]:
+            row["expected_usd"] = usd if row["resource"] == "memory" else 5.0
+        assert words(advised_report, "advice").count("loses at p99") == times
 
 
 def test_how_advice_is_made_is_five_sentences_and_every_word_has_its_line(advised_round_report: Report) -> None:

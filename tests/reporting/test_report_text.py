@@ -163,17 +163,20 @@ def test_the_terminal_summary_says_the_headline_first(round_report: dict[str, An
 
 
 def test_the_terminal_summary_leads_with_what_is_expected(advised_round_report: dict[str, Any]) -> None:
-    _, answer, reach, kills, *_ = text_summary(advised_round_report).split("\n")
+    _, answer, reach, kills, *rest = text_summary(advised_round_report).split("\n")
     # a month is two windows: 50, 40 to 58; of 800 held; low 30, high 80; 60 less 10
     assert answer.startswith("Expected: $100 a month, 6.2% of what jobs held")
     assert "$80.0 a month to $116 a month" in answer
-    assert "low $60.0 a month, high $160 a month" in reach and "too bold" not in reach
+    assert "low $60.0 a month, high $160 a month" in reach and "too bold" not in "".join(rest)
     assert "3 of 120 attempts at p99: $120 a month gross, $20.0 a month reruns" in kills
-    advised_round_report["recoverable"].update(low_usd=None, policy_too_bold=None)
+    advised_round_report["recoverable"].update(low_usd=None, low_kills=None)
     advised_round_report["reasons"]["recoverable.low_usd"] = "no telemetry"
     assert "low not known (no telemetry)" in text_summary(advised_round_report)
-    advised_round_report["recoverable"].update(low_usd=51.0, policy_too_bold=True)
-    assert "too bold" in text_summary(advised_round_report)
+    advised_round_report["recoverable"]["policy_too_bold"] = True
+    advised_round_report["recoverable"]["sensitivity"][-1]["net_usd"] = 53.0
+    bold = text_summary(advised_round_report)
+    assert "too bold: p99.5 would have won back $106 a month instead of $100 a month" in bold
+    assert len(bold.split("\n")) <= 14
 
 
 def test_the_terminal_summary_names_what_was_not_measured(

@@ -11,8 +11,11 @@ FROM (
             WHEN 'resource_usd' THEN CASE $name WHEN 'gpus' THEN gpu_usd - CASE WHEN by_gpus THEN reruns_usd ELSE 0 END
                 WHEN 'memory' THEN mem_usd - CASE WHEN by_memory AND NOT by_gpus THEN reruns_usd ELSE 0 END ELSE core_usd END
             WHEN 'resource_killed' THEN CASE $name WHEN 'gpus' THEN CAST(by_gpus AS INTEGER)
-                WHEN 'memory' THEN CAST(by_memory AS INTEGER) END END AS amount
-    FROM won AS w JOIN plan AS p USING (plan)
+                WHEN 'memory' THEN CAST(by_memory AS INTEGER) END
+            WHEN 'resource_of' THEN CASE $name WHEN 'gpus' THEN CAST(of_gpus AS INTEGER)
+                WHEN 'memory' THEN CAST(of_memory AS INTEGER) ELSE CAST(of_cores AS INTEGER) END
+            WHEN 'of_memory' THEN CAST(of_memory AS INTEGER) WHEN 'of_gpus' THEN CAST(of_gpus AS INTEGER) END AS amount
+    FROM won AS w JOIN plan AS p USING (plan) JOIN lowered AS o USING (plan, cluster, job_id_raw, submit)
     WHERE CASE $unit WHEN '' THEN p.quantile = $quantile AND NOT p.watched_only ELSE p.plan = $unit END
 ) AS adds
 JOIN opened_list AS l USING (cluster, job_id_raw, submit)

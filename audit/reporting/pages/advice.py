@@ -1,5 +1,6 @@
 """The page on advice: what more or less caution would have won and killed, how advice is made, and its words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +31,15 @@ TERMS = (
     Term("Expected", "What the advice at the policy’s quantile would have won back, less reruns: net."),
     Term("Gross", "The same before reruns are taken off. Attempts it would have killed save nothing."),
     Term("Reruns", "One more run, in the shape advised, of every attempt that the advice would have killed."),
-    Term("Low", "Net at the cautious quantile, p99.5, only where telemetry watched what binds."),
+    Term("Low", "Net at p99.5, only of what telemetry watched: above expected where what it leaves out loses."),
     Term("High", "The ceiling: by hindsight, each request cut to the attempt’s own peak."),
-    Term("Killed", "An attempt advised less memory or fewer GPUs than it needed; n of N advised to hold less."),
+    Term(
+        "Killed",
+        "An attempt advised less memory or fewer GPUs than it needed; n of N advised less, and whose need is known.",
+    ),
     Term("Slowed", "An attempt advised fewer cores than it used in some minute. It is not killed."),
-    Term("No advice", "Too little was known of such attempts, so the request was kept."),
-    Term("Too bold", "Low is above expected: more caution would have won back more."),
+    Term("No advice", "Too little was known, or the model was trained before it came: the request was kept."),
+    Term("Too bold", "At p99.5 the same attempts would have won back more, net, than at the policy’s quantile."),
 )
 
 
@@ -43,7 +47,7 @@ TERMS = (
 class Advised:
     """Advice on one resource, or on all: dollars as cells show them, and attempts it would have killed of `of`.
 
-    None: not known.
+    `of`: those of which it lowers that resource, or something, and whose use of it is known. None: not known.
     """
 
     name: str
@@ -69,9 +73,7 @@ def advice(report: Report) -> dict[str, Any] | None:
         "sampling": won["expected_sampling"],
         "quantile": quantile_name(won["quantile"]),
         "resources": _resources(report, money) if is_expected(report) else [],
-        "total": _advised(
-            report, "All", won["expected_usd"], won["high_usd"], (won["kills"] or {}).get("killed"), money
-        ),
+        "total": _advised("All", won["expected_usd"], won["high_usd"], won["kills"] or {}, money),
         "steps": STEPS,
         "terms": (TERMS[:half], TERMS[half:]),
     }
@@ -92,11 +94,10 @@ def _lede(report: Report, money: Dollars) -> str:
 def _resources(report: Report, money: Dollars) -> list[Advised]:
     return [
         _advised(
-            report,
             _NAMES.get(row["resource"], row["resource"]),
             expected_through(report, row["resource"]),
             won_through(report, row["resource"]),
-            row["killed"],
+            row,
             money,
         )
         for row in report["recoverable_by_resource"]
@@ -104,7 +105,6 @@ def _resources(report: Report, money: Dollars) -> list[Advised]:
 
 
 def _advised(
-    report: Report, name: str, expected: float | None, high: float | None, killed: int | None, money: Dollars
+    name: str, expected: float | None, high: float | None, kills: Mapping[str, Any], money: Dollars
 ) -> Advised:
-    of = (report["recoverable"]["kills"] or {}).get("of")
-    return Advised(name, money.cell(expected), money.cell(high), None if of is None else killed, of)
+    return Advised(name, money.cell(expected), money.cell(high), kills.get("killed"), kills.get("of"))

@@ -10,7 +10,7 @@ from audit.reporting.headline import contended_share, finding, headline, no_head
 from audit.reporting.spread import spread
 from audit.reporting.tables import actions
 from audit.reporting.tiles import tiles
-from audit.reporting.won import lead_words, quantile_name, would_kill
+from audit.reporting.won import lead_words, more_cautious, quantile_name, would_kill, would_kill_low
 from audit.workspace import CAUTIOUS_QUANTILE
 
 ACTIONS = 3
@@ -27,6 +27,8 @@ def answer(report: Mapping[str, Any]) -> dict[str, Any]:
         "level": quantile_name(won["quantile"]),
         "cautious": quantile_name(CAUTIOUS_QUANTILE),
         "would_kill": would_kill(report),
+        "low_would_kill": would_kill_low(report),
+        "more_cautious": more_cautious(report),
         "no_expected": _reason(report, "recoverable.expected_usd"),
         "no_low": _reason(report, "recoverable.low_usd"),
         "head": head,
