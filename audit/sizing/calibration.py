@@ -31,7 +31,9 @@ class CalibrationSettings:
     pending: float = 100.0  # of one user, that double the caution
     pending_most: float = 4.0
     least_spread: float = 0.1
-    beyond: float = 2.0  # times the most that anybody needed so far, above which there is no forecast
+    beyond: float = (
+        2.0  # times the most that anybody needed so far, above which no forecast goes where nothing was asked for
+    )
 
 
 SETTINGS = CalibrationSettings()
@@ -94,10 +96,10 @@ class Calibrator:
                 del column[bisect_left(column, value)]
             self.oldest += 1
 
-    def within(self, forecasts: Floats, least: float) -> Floats:
-        """Forecasts neither below `least` nor far beyond all needs so far, each level at least the one before."""
-        bounded = np.clip(forecasts, least, max(least, self.most + np.log(SETTINGS.beyond)))
-        return np.maximum.accumulate(bounded, axis=-1)
+    @property
+    def highest(self) -> float:
+        """Above it no forecast goes where nothing was asked for: a request bounds advice by itself."""
+        return self.most + float(np.log(SETTINGS.beyond))
 
     def margin(self, user: int, pending: float) -> Floats | None:
         """The margin of each level, in units of the spread; None while too few forecasts have an outcome."""
@@ -131,16 +133,23 @@ class Calibrated:
     calibrator: Calibrator
 
 
+def within(forecasts: Floats, least: float, most: Floats | float) -> Floats:
+    """Forecasts between two bounds, each level at least the one before."""
+    bounded: Floats = np.maximum.accumulate(np.minimum(np.maximum(forecasts, least), most), axis=-1)
+    return bounded
+
+
 def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pending: Floats, by_end: Ints, count: Ints,
-              counted: Flags, users: int = 0, tied: bool = False, least: float = -np.inf) -> Calibrated:  # fmt: skip
+              counted: Flags, requested: Flags, users: int = 0, tied: bool = False,
+              least: float = -np.inf) -> Calibrated:  # fmt: skip
     """Forecasts with their margins, in the order of decisions: each sees the outcomes of `by_end[:count]` alone.
 
     `base` is (n, 1) or (n, levels), NaN where the expert had none. Debts are of the `counted` alone, of what
-    is advised on. No forecast is below `least`.
+    is advised on. No forecast is below `least`, nor above the calibrator's highest where nothing was `requested`.
     """
     unit = spread(base, levels)
     scores = ((log_need[:, None] - base) / unit[:, None]).tolist()
-    needs = log_need.tolist()
+    needs, has_request = log_need.tolist(), requested.tolist()
     known, due, nothing = np.isfinite(base[:, 0]).tolist(), counted.tolist(), np.full(len(levels), np.nan)
     issued = np.full((len(base), len(levels)), np.nan)
     calibrator = Calibrator(levels, users or int(user.max(initial=-1)) + 1, tied)
@@ -157,5 +166,6 @@ def calibrate(base: Floats, log_need: Floats, *, levels: Floats, user: Ints, pen
             break
         margin = calibrator.margin(who[row], queued[row]) if known[row] else None
         if margin is not None:
-            issued[row] = calibrator.within(base[row] + unit[row] * margin, least)
+            most = np.inf if has_request[row] else calibrator.highest
+            issued[row] = within(base[row] + unit[row] * margin, least, most)
     return Calibrated(issued, calibrator)

@@ -48,7 +48,7 @@ def replay(problem: Problem, policy: Policy = POLICY, watch: Watch = lambda _: N
             base, np.fmin(problem.log_need, problem.log_asked), levels=np.array(LEVELS), user=problem.attempts.user,
             pending=seen.pending, by_end=known.by_end, count=known.count, tied=problem.target.tied,
             least=float(np.log(problem.target.floor)),
-            counted=~few_like(seen.count("key"), policy),
+            counted=~few_like(seen.count("key"), policy), requested=np.isfinite(problem.asked),
         )  # fmt: skip
 
     experts: dict[str, Calibrated] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.sizing.attempts import LEVELS, TARGETS, Floats, Ints, Target
-from audit.sizing.calibration import SETTINGS, Calibrator, spread
+from audit.sizing.calibration import SETTINGS, Calibrator, spread, within
 from audit.sizing.features import Seen, anchor, features
 from audit.sizing.heuristics import EXPERTS
 from audit.sizing.histories import MOST_LOG, Histories, Job
@@ -71,7 +71,7 @@ class Served:
         user = self.user_rows(groups["user"])
         base = self.base(seen)
         unit = spread(base, np.array(LEVELS))
-        logs = self.issue(base, unit, user, seen.pending)[0]
+        logs = self.issue(base, unit, user, seen)[0]
         killed_at, unproven = self.histories.bound(groups)
         return Forecast(
             target=self.target,
@@ -100,16 +100,17 @@ class Served:
             bases[name] = said[:, np.newaxis] if said.ndim == 1 else said
         return blend(bases) if self.expert == BLEND else bases[self.expert]
 
-    def issue(self, base: Floats, unit: Floats, user: Ints, pending: Floats) -> Floats:
+    def issue(self, base: Floats, unit: Floats, user: Ints, seen: Seen) -> Floats:
         """Forecasts with their margins: logarithms, (rows, levels); NaN where the expert or its margin is silent."""
-        who, row = np.unique(np.stack([user, pending], axis=1), axis=0, return_inverse=True)
+        who, row = np.unique(np.stack([user, seen.pending], axis=1), axis=0, return_inverse=True)
         margins = np.full((len(who), len(LEVELS)), np.nan)
         for at, (code, queued) in enumerate(who.tolist()):
             margin = self.calibrator.margin(int(code), queued)
             if margin is not None:
                 margins[at] = margin
         said = base + unit[:, np.newaxis] * margins[row.reshape(-1)]
-        return self.calibrator.within(said, float(np.log(self.target.floor)))
+        most = np.where(np.isnan(seen.log_asked), self.calibrator.highest, np.inf)[:, np.newaxis]
+        return within(said, float(np.log(self.target.floor)), most)
 
     def user_rows(self, user: Hashes) -> Ints:
         """Which of the calibrator's users each is."""

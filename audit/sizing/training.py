@@ -86,7 +86,7 @@ def compare(earlier: Served, made_s: float, replayed: Replay, names: Names) -> C
     seen = taken(replayed.seen, rows)
     base = earlier.base(seen)
     user = earlier.user_rows(text_hashes(names.users)[problem.attempts.user[rows]])
-    issued = earlier.issue(base, spread(base, np.array(LEVELS)), user, seen.pending)
+    issued = earlier.issue(base, spread(base, np.array(LEVELS)), user, seen)
     both = np.isfinite(issued[:, 0]) & np.isfinite(replayed.issued[rows, 0])
     if both.sum() < LEAST_COMPARED:
         return Comparison()

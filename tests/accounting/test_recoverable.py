@@ -62,7 +62,7 @@ def test_memory_that_nobody_needs_frees_the_node_up_to_the_gpus_that_stay_held()
     assert usd(cluster, "recoverable_usd") == pytest.approx({"A": 0.0, "B": 12.00})
     report = cluster.report()
     assert report["recoverable"]["high_usd"] == pytest.approx(12.00)
-    unknown = dict.fromkeys(("usd_per_month", "expected_usd", "expected_usd_per_month", "killed"))
+    unknown = dict.fromkeys(("usd_per_month", "expected_usd", "expected_usd_per_month", "killed", "of"))
     assert report["recoverable_by_resource"] == [
         {"resource": "memory", "usd": 12.0, "attempts": 1, "families": 1, **unknown}
     ]
