@@ -55,6 +55,7 @@ def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.Dat
     amount = whole(problem.target, np.where(np.isfinite(forecast), np.exp(forecast), np.nan))
     if target == "memory":
         amount = at_least_known(amount, *killed_at(replay.known))
+    amount[key.nodes > 1] = np.nan  # how it is spread over nodes is not known: one fat node must not be hidden
     amount = at_most_asked(never_fewer(problem.target, amount, most_like(replay.known)), problem.asked)
     return pl.DataFrame(
         {
@@ -64,4 +65,4 @@ def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.Dat
             "quantile": pl.repeat(quantile, len(problem), dtype=pl.Float64, eager=True),
             column: pl.Series(amount, nan_to_null=True),
         }
-    )
+    ).filter(pl.Series(np.isfinite(problem.attempts.start_s)))

@@ -1,7 +1,7 @@
 """What a model learns from: attempts of one cluster, and what they needed of one resource (a target)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,9 @@ def problem(
     """Attempts in the order in which they are foreseen: by submission, or, for pending jobs, `at_start`."""
     decided = attempts.start_s if at_start else attempts.submit_s
     order = np.lexsort((attempts.submit_s, decided))
+    # what a clock made end before it was decided on is known only afterwards
+    ended = np.maximum(attempts.end_s, np.nextafter(decided, np.inf))
+    attempts = replace(attempts, end_s=ended)
     return Problem(target, attempts.take(order), need[order], is_bound[order], asked[order], decided[order], order)
 
 

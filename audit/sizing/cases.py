@@ -19,10 +19,11 @@ class Key:
     cluster: NDArray[Any]
     job_id_raw: NDArray[Any]
     submit_s: Floats
+    nodes: Floats
 
     def take(self, rows: Ints) -> "Key":
         """The keys of the given rows."""
-        return Key(self.cluster[rows], self.job_id_raw[rows], self.submit_s[rows])
+        return Key(self.cluster[rows], self.job_id_raw[rows], self.submit_s[rows], self.nodes[rows])
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,12 @@ def cases(connection: duckdb.DuckDBPyConnection, *, at_start: bool = False) -> C
         gpus=asked["gpus"],
         limit_s=asked["walltime"],
     )
-    key = Key(columns["cluster"], columns["job_id_raw"], attempts.submit_s)
+    key = Key(columns["cluster"], columns["job_id_raw"], attempts.submit_s, _plain(columns["nodes"]))
     lowers_cores = bool(np.isfinite(_plain(columns["cores"])).any())
     found, keys = {}, {}
     for name, target in TARGETS.items():
         need = _plain(columns["mean_cores" if name == "cores" and not lowers_cores else name])
-        rows = np.flatnonzero(_concerned(name, asked["gpus"]))
+        rows = np.flatnonzero(_concerned(name, asked["gpus"]) & (np.isfinite(attempts.start_s) | (not at_start)))
         if np.isfinite(need[rows]).any():
             bound = np.ma.filled(columns[f"{name}_is_bound"], False).astype(bool)[rows]
             sized = problem(

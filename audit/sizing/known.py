@@ -68,7 +68,7 @@ class Known:
     def fits(self, *, first: int = 300, growth: float = 1.5, step: int = 5000, most: int = 20_000) -> Iterator[Fit]:
         """When to refit: at `first` ended attempts, then at each `growth`, `step` more at most; on the last `most`."""
         at, size = [], first
-        while size < len(self.by_end):
+        while size <= len(self.by_end):
             at.append(size)
             size = min(max(int(size * growth), size + first), size + step)
         begins = [int(np.searchsorted(self.problem.decided_s, self.end_s[n - 1])) for n in at]

@@ -38,9 +38,11 @@ def choose(problem: Problem, known: Known, issued: dict[str, Floats], policy: Po
 
 def _ticks(ended: int, policy: Policy) -> Ints:
     """After how many ended attempts there is a choice; each looks back on all of them."""
-    most = max(0, int(np.log(max(1.0, ended / policy.clock_from)) / np.log(policy.clock)) + 1) if ended else 0
-    ticks = (policy.clock_from * policy.clock ** np.arange(most)).astype(np.int64)
-    return ticks[ticks <= ended]
+    ticks, at = [], policy.clock_from
+    while at <= ended:
+        ticks.append(at)
+        at = int(at * policy.clock)
+    return np.array(ticks, dtype=np.int64)
 
 
 def _between(values: Floats | Flags, first: Ints, last: Ints) -> Floats:

@@ -129,3 +129,22 @@ def test_a_pending_job_is_foreseen_again_with_what_ended_while_it_waited() -> No
     later = np.array([count[row] for row in at_start.problem.rows.tolist()])
     assert (at_start.count >= later).all()
     assert (at_start.count > later).any()
+
+
+def test_what_a_clock_made_end_before_its_submission_does_not_know_its_own_outcome() -> None:
+    made = attempts(3, end_s=[600.0, 3000.0, 7800.0])  # the second: submitted at 3,600, ended at 3,000
+    known = Known(unbounded("walltime", made, made.run_s))
+    _, counts = known.last(made.user)
+    assert counts.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("ended", [300, 600])
+def test_whether_one_more_ends_after_every_decision_changes_no_refit(ended: int) -> None:
+    made = attempts(ended + 50)
+    late = np.where(np.arange(len(made)) == len(made) - 1, np.inf, made.end_s)
+    fits = [
+        [(len(fit.learns), fit.serves.start) for fit in Known(unbounded("walltime", one, one.run_s)).fits()]
+        for one in (replace(made, end_s=late), made)
+    ]
+    assert fits[0] == fits[1]
+    assert ended in [learns for learns, _ in fits[0]]
