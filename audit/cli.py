@@ -3,6 +3,7 @@
 import argparse
 import errno
 import io
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ Verb = Callable[[argparse.Namespace], ExitCode]
 TABLES = """
     job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
 """.split()
+INTERRUPTED = "what was done is kept, run the command again to go on"
 SIZED = ("memory", "walltime", "cores", "gpus", "vram", "gpu_activity")
 
 
@@ -37,15 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"audit: {error}")
         return int(error.exit_code)
     except KeyboardInterrupt:
-        _say("audit: interrupted; what was done is kept, run the command again to go on")
+        _say(f"audit: interrupted; {arguments.interrupted}")
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.DONE)
     except OSError as error:
-        if arguments.debug or error.errno != errno.ENOSPC:
+        if arguments.debug:
             raise
-        _say("audit: there is no space left to write to: make room and run this again")
+        _say(f"audit: {_unusable(error)}")
         return int(ExitCode.FAILED)
     except Exception as error:
         if arguments.debug:
@@ -54,6 +56,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"{type(error).__name__}: {first[:300]}"
         _say(f"audit: a fault of ours: {what}; run it with --debug and send us what it prints")
         return int(ExitCode.FAILED)
+
+
+def _unusable(error: OSError) -> AuditError:
+    """What is wrong with a file or a folder, in one line."""
+    if error.errno == errno.ENOSPC:
+        return AuditError("there is no space left to write to: make room and run this again")
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes | Path)]
+    what = f"cannot be used ({error.strerror or error})"
+    return AuditError(what, where=" -> ".join(names), remedy="mend its place or its permissions, and run this again")
 
 
 def _say(line: str) -> None:
@@ -214,6 +225,7 @@ def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "audit train",
     )
     train.add_argument("--json", action="store_true", help="the models' cards, as JSON")
+    train.set_defaults(interrupted="each model is the earlier one or the new one, none half of it; run it again")
 
     estimate = _verb(
         parsers,
@@ -274,36 +286,51 @@ def _verb(
     )
     if name not in ("init", "demo"):
         parser.add_argument("--dir", type=Path, default=Path(), help="the engagement's folder (default: this one)")
-    parser.set_defaults(verb=verb)
+    parser.set_defaults(verb=verb, interrupted=INTERRUPTED)
     return parser
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
+    number = _whole(text)
+    if number is None or number < 1:
         raise argparse.ArgumentTypeError("expects a whole number above 0")
     return number
 
 
 def _limit(text: str) -> int:
-    number = int(text)
-    if number < 0:
+    number = _whole(text)
+    if number is None or number < 0:
         raise argparse.ArgumentTypeError("expects 0 (for all) or a whole number above")
     return number
 
 
 def _quantile(text: str) -> float:
-    share = float(text)
+    share = _share(text)
     if not 0.5 <= share < 1:
         raise argparse.ArgumentTypeError("expects a share from 0.5 to 0.995, e.g. 0.99")
     return share
 
 
 def _risk(text: str) -> float:
-    share = float(text)
+    share = _share(text)
     if not 0 < share <= 0.5:
         raise argparse.ArgumentTypeError("expects a share above 0, at most 0.5, e.g. 0.02")
     return share
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _share(text: str) -> float:
+    """Not a number where it is none, which lies in no range."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _moment(text: str) -> float:
@@ -311,9 +338,12 @@ def _moment(text: str) -> float:
 
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        at_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError("expects a time, e.g. 2026-05-20T09:30:00") from None
+        at_s = math.nan
+    if not 0 <= at_s < datetime(2200, 1, 1, tzinfo=UTC).timestamp():
+        raise argparse.ArgumentTypeError("expects a time of the years 1970 to 2199, e.g. 2026-05-20T09:30:00")
+    return at_s
 
 
 def _formats(text: str) -> tuple[str, ...]:

@@ -95,6 +95,9 @@ def ask(capsys: pytest.CaptureFixture[str], trained: Path) -> Ask:
 RELAX = "user=ann,account=chem,name=relax-17,partition=batch,cpus=4,mem=64G,gpus=a100:2,time=4:00:00"
 
 
+IDLE = "user=bob,account=chem,name=idle,partition=batch,cpus=4,mem=64G,gpus=a100:2,time=4:00:00"
+
+
 def document(ask: Ask, *words: str, folder: Path | None = None) -> dict[str, Any]:
     _, out, _ = ask(*words, "--json", **({"folder": folder} if folder else {}))
     found: dict[str, Any] = json.loads(out)
@@ -139,10 +142,11 @@ def test_the_time_limit_stays_unless_it_is_asked_about(ask: Ask) -> None:
 
 
 def test_gpus_are_given_up_only_where_they_were_never_used(ask: Ask) -> None:
-    used = resources(document(ask, "--job", RELAX))["gpus"]
-    assert used["recommended"] == 2
-    idle = "user=bob,account=chem,name=idle,partition=batch,cpus=4,mem=64G,gpus=a100:2,time=4:00:00"
-    found = document(ask, "--job", idle)
+    for asked in (2, 4):  # hers used both of the two they asked for: with four nobody knows
+        used = resources(document(ask, "--job", RELAX.replace("a100:2", f"a100:{asked}")))["gpus"]
+        assert used["recommended"] is None
+        assert "used all" in used["kept_because"]
+    found = document(ask, "--job", IDLE)
     assert resources(found)["gpus"]["recommended"] < 2
     assert any("no GPU was used" in warning for warning in found["components"][0]["warnings"])
 
@@ -166,14 +170,49 @@ def test_a_job_without_gpus_is_told_nothing_of_them(ask: Ask) -> None:
 def test_a_risk_is_shared_by_all_limits_that_kill(
     ask: Ask, words: tuple[str, ...], level: float, risk: float, shared_by: int
 ) -> None:
-    found = document(ask, "--job", RELAX, *words)
-    assert (found["level"], found["risk_shared_by"]) == (level, shared_by)
+    found = document(ask, "--job", IDLE, *words)
+    assert (found["level"], found["risk_shared_by"], found["risk_is"]) == (level, shared_by, "at most")
     assert found["risk"] == pytest.approx(risk)
 
 
+@pytest.mark.parametrize(
+    ("job", "words", "shared_by", "risk"),
+    [
+        (RELAX, (), 1, 0.01),  # her GPUs are kept: memory alone
+        (RELAX.replace("mem=64G,", ""), (), 1, None),  # nothing that kills is advised
+        (IDLE, ("--quantile", "0.5"), 2, 1.0),
+        (IDLE, ("--quantile", "0.5", "--time-limit"), 3, None),  # 1.5: says nothing
+    ],
+)
+def test_a_risk_counts_what_is_advised_and_stays_below_one(
+    ask: Ask, job: str, words: tuple[str, ...], shared_by: int, risk: float | None
+) -> None:
+    found = document(ask, "--job", job, *words)
+    assert (found["risk_shared_by"], found["risk"]) == (shared_by, risk)
+    assert "150 %" not in ask("--job", job, *words)[1]
+
+
+def test_where_the_request_caps_the_advice_its_own_chance_is_the_risk(ask: Ask) -> None:
+    # memory is 8 to 12 GiB, evenly: with 9 asked for, more than half need more
+    found = document(ask, "--job", RELAX.replace("mem=64G", "mem=9G"))
+    assert found["risk"] == resources(found)["memory"]["chance_of_needing_more"]["share"] >= 0.5
+    assert found["risk_is"] == "at least"
+
+
+@pytest.mark.usefixtures("ann")
+def test_a_risk_too_small_for_many_limits_is_refused_with_what_is_accepted(
+    ask: Ask, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    component = "#SBATCH -J relax-3 -A chem -p batch -c 4 --mem=64G\n"
+    many = "#!/bin/bash\n" + "#SBATCH hetjob\n".join([component] * 101)
+    _, _, err = ask_failing(capsys, ask, "--risk", "0.4", "--", written(tmp_path, many))
+    assert "--quantile 0.995" in err
+    assert "or --risk" not in err  # 0.505 is more than --risk takes
+
+
 def test_a_risk_that_no_level_reaches_is_refused(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["estimate", "--dir", ".", "--job", RELAX, "--risk", "0.001"]) == ExitCode.USAGE
-    code, _, err = ask_failing(capsys, ask, "--job", RELAX, "--risk", "0.001")
+    assert main(["estimate", "--dir", ".", "--job", IDLE, "--risk", "0.001"]) == ExitCode.USAGE
+    code, _, err = ask_failing(capsys, ask, "--job", IDLE, "--risk", "0.001")
     assert code == ExitCode.USAGE
     assert "--risk 0.01 or more" in err
 
@@ -243,6 +282,48 @@ def test_an_advice_is_never_below_what_killed_jobs_like_it(tmp_path: Path, ask: 
     assert any("ran out of memory at 30 GiB" in warning for warning in low["components"][0]["warnings"])
 
 
+def test_after_one_that_got_through_an_advice_still_lies_above_what_killed(tmp_path: Path, ask: Ask) -> None:
+    made = problems()["memory"]
+    need, cut, asked = made.need.copy(), np.zeros(COUNT, dtype=bool), made.asked.copy()
+    need[-3], cut[-3], asked[-3] = 30 * GIB, True, 30 * GIB  # out of memory; her last, of 8 to 12 GiB, got through
+    killed = replace(made, need=need, is_bound=cut, asked=asked)
+    train(Cases({"memory": killed}, {}, USERS, FAMILIES, ["batch"], lowers_cores=False), SETTING, tmp_path / "models")
+    for job in (RELAX, RELAX.replace("cpus=4", "cpus=6")):  # of about that size
+        found = document(ask, "--job", job, "--quantile", "0.5", folder=tmp_path)
+        assert resources(found)["memory"]["recommended"] == 31 * GIB
+
+
+def test_a_time_limit_is_never_below_what_cut_jobs_like_it(tmp_path: Path, ask: Ask) -> None:
+    made = problems()["walltime"]
+    need, cut, asked = made.need.copy(), np.zeros(COUNT, dtype=bool), made.asked.copy()
+    need[-2], cut[-2], asked[-2] = 7000.0, True, 7000.0  # her last ran into its limit
+    late = replace(made, need=need, is_bound=cut, asked=asked)
+    train(Cases({"walltime": late}, {}, USERS, FAMILIES, ["batch"], lowers_cores=False), SETTING, tmp_path / "models")
+    words = ("--job", RELAX, "--time-limit", "--quantile", "0.5")
+    found = resources(document(ask, *words, folder=tmp_path))["walltime"]
+    assert found["recommended"] == 14_040  # twice 7,000 s, in whole minutes
+
+
+@pytest.mark.parametrize(
+    ("job", "resource", "why"),
+    [
+        (f"{RELAX},nodes=2", "memory", "on several nodes"),
+        (f"{RELAX},nodes=2", "cores", "on several nodes"),
+        (IDLE.replace("a100:2", "a100:4") + ",nodes=2", "gpus", "on several nodes"),
+        (RELAX.replace("mem=64G,", ""), "memory", "the site's default is not known"),
+    ],
+)
+def test_what_cannot_be_told_is_kept_as_asked(ask: Ask, job: str, resource: str, why: str) -> None:
+    found = resources(document(ask, "--job", job))[resource]
+    assert found["recommended"] is None
+    assert why in found["kept_because"]
+
+
+def test_a_time_before_the_last_that_the_model_knows_is_warned_of(ask: Ask) -> None:
+    assert "knows what came later" in ask("--job", RELAX, at="1970-01-20")[2]
+    assert "knows what came later" not in ask("--job", RELAX)[2]
+
+
 def test_each_step_from_forecast_to_advice_is_explained(ask: Ask) -> None:
     found = resources(document(ask, "--job", RELAX))["memory"]
     amounts = [step["amount"] for step in found["steps"]]
@@ -285,7 +366,8 @@ def test_components_of_one_job_share_the_risk(ask: Ask, tmp_path: Path) -> None:
     found = json.loads(ask("--json", "--", written(tmp_path, SCRIPT.replace("srun x\n", second)))[1])
     Draft202012Validator(SCHEMA).validate(found)
     assert len(found["components"]) == 2
-    assert found["risk_shared_by"] == 3  # memory twice, GPUs once
+    assert (found["risk_shared_by"], found["risk"]) == (2, 0.02)  # memory twice; her GPUs are kept
+    assert ask("--", str(tmp_path / "job.sbatch"))[1].count("at most 2 %") == 2  # a line a component
     assert resources(found, 1).keys() == {"memory", "walltime", "cores"}
 
 

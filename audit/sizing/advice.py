@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audit.sizing.attempts import LEVELS
-from audit.sizing.bounds import killed_at, most_like
+from audit.sizing.bounds import killed_at, most_like, used_all
 from audit.sizing.cases import Cases
 from audit.sizing.policy import at_least_known, at_most_asked, never_fewer, whole
 from audit.sizing.replay import Replay
-from audit.workspace import QUANTILES
+from audit.workspace import GIB, QUANTILES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,9 @@ def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.Dat
     forecast = np.where(replay.abstained, np.nan, replay.issued[:, LEVELS.index(quantile)])
     amount = whole(problem.target, np.where(np.isfinite(forecast), np.exp(forecast), np.nan))
     if target == "memory":
-        amount = at_least_known(amount, *killed_at(replay.known))
+        amount = at_least_known(amount, *killed_at(replay.known), step=GIB)
+    if problem.target.whole:
+        amount[used_all(replay.known)] = np.nan
     amount[key.nodes > 1] = np.nan  # how it is spread over nodes is not known: one fat node must not be hidden
     amount = at_most_asked(never_fewer(problem.target, amount, most_like(replay.known)), problem.asked)
     return pl.DataFrame(

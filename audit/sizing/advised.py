@@ -12,7 +12,12 @@ from audit.sizing.policy import POLICY, abstains, at_least_known, at_most_asked,
 from audit.sizing.serving import Forecast
 
 INFORMS: Final = frozenset({"vram", "gpu_activity"})  # no request names them
+UNSAID: Final = {
+    "memory": "no memory is asked for, and the site's default is",
+    "gpus": "how many GPUs are asked for is",
+}
 _NEXT_TO_NOTHING: Final = 0.05  # of a core
+_MINUTE_S: Final = 60.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,6 @@ class Step:
 class Bounds:
     """What bounds advice on one submission beside the forecast."""
 
-    level: float  # the quantile that is advised, one of `LEVELS`
     nodes: int
     mem_step_bytes: float
     lowers_cores: bool
@@ -38,16 +42,19 @@ class Bounds:
 def kept_because(forecast: Forecast, asked: float | None, bounds: Bounds) -> str | None:
     """Why the request is kept; None where something is advised."""
     name, like = forecast.target.name, forecast.like
+    asks_for_none = asked is None and name in UNSAID
     few = f"too few jobs like it have finished: {like} of the {POLICY.least_like} that it takes"
-    silent = bool(abstains(np.array(like), np.array(forecast.at(bounds.level))))
+    silent = bool(abstains(np.array(like), forecast.needs).any())
     reasons = (
         (name in INFORMS, "no request names it"),
         (like < POLICY.least_like, few),
         (silent, "not calibrated yet: too few forecasts have an outcome"),
         (name == "walltime" and not bounds.lowers_time_limit, "the time limit stays what was asked for"),
         (name == "cores" and not bounds.lowers_cores, "only the mean use of cores is known here, which lowers nothing"),
-        (name == "gpus" and asked is None, "how many GPUs are asked for is not known"),
         (name != "walltime" and bounds.whole_nodes, "the job takes whole nodes"),
+        (name != "walltime" and bounds.nodes > 1, "on several nodes: how it is spread is not known"),
+        (asks_for_none, f"{UNSAID.get(name)} not known"),
+        (name == "gpus" and forecast.used_all, "a job like it used all the GPUs that it asked for"),
     )
     return next((why for applies, why in reasons if applies), None)
 
@@ -56,28 +63,34 @@ def said(forecast: Forecast, level: float) -> tuple[Step, ...]:
     """How the forecast itself came about."""
     place, name = LEVELS.index(level), f"p{100 * level:g}"
     base, margin = float(forecast.base[place]), float(forecast.margins[place])
+    waiting = f", {forecast.pending:g} jobs of the user not ended" if forecast.pending else ""
     shares = (("all", forecast.missed[place]), ("this user", forecast.missed_user[place]))
     missed = ", ".join(f"{100 * max(share, 0.0):.2g} % of {who}" for who, share in shares if math.isfinite(share))
     debt = f"needs above {name} so far: {missed}" if missed else "no outcome so far"
     return (
         Step(f"{name} as {forecast.expert} says it", base),
-        Step(f"times {margin:.3g}: its margin, in spreads of {forecast.spread:.3g} ({debt})", forecast.at(level)),
+        Step(
+            f"times {margin:.3g}: its margin, in spreads of {forecast.spread:.3g} ({debt}{waiting})", forecast.at(level)
+        ),
     )
 
 
-def steps(forecast: Forecast, asked: float | None, bounds: Bounds) -> tuple[Step, ...]:
-    """What the policy makes of the forecast: the steps that changed anything; the last one holds what is advised."""
+def steps(forecast: Forecast, asked: float | None, level: float, bounds: Bounds) -> tuple[Step, ...]:
+    """What the policy makes of the forecast at one of `LEVELS`: the steps that changed anything.
+
+    The last one holds what is advised.
+    """
     target = forecast.target
-    doubled = f", times {POLICY.retry:g}, since none got through" if forecast.unproven else ""
+    more = f"times {POLICY.retry:g}, since none got through" if forecast.unproven else "and a step more"
     limit, used = np.nan if asked is None else asked, np.array(forecast.most_like)
     rules: tuple[tuple[str, Callable[[float], float]], ...] = (
         ("in whole numbers", lambda amount: float(whole(target, np.array(amount)))),
-        (f"not below what jobs like it were killed at{doubled}", lambda amount: _at_least_known(forecast, amount)),
+        (f"not below what jobs like it were killed at, {more}", lambda amount: at_least(forecast, amount, bounds)),
         ("not fewer than jobs like it used", lambda amount: float(never_fewer(target, np.array(amount), used))),
         ("rounded up", lambda amount: rounded(target, amount, bounds)),
         ("not above the request", lambda amount: float(at_most_asked(np.array(amount), np.array(limit)))),
     )
-    found = list(said(forecast, bounds.level))
+    found = list(said(forecast, level))
     for what, rule in rules:
         after = rule(found[-1].amount)
         if after != found[-1].amount:
@@ -85,19 +98,22 @@ def steps(forecast: Forecast, asked: float | None, bounds: Bounds) -> tuple[Step
     return tuple(found)
 
 
-def _at_least_known(forecast: Forecast, amount: float) -> float:
-    if forecast.target.name != "memory":
+def at_least(forecast: Forecast, amount: float, bounds: Bounds) -> float:
+    """The amount, or what attempts like it were killed at and more: of memory in steps, of walltime in minutes."""
+    step = {"memory": bounds.mem_step_bytes, "walltime": _MINUTE_S}.get(forecast.target.name)
+    if step is None:
         return amount
-    return float(at_least_known(np.array(amount), np.array(forecast.killed_at), np.array(forecast.unproven)))
+    killed_at, unproven = np.array(forecast.killed_at), np.array(forecast.unproven)
+    return float(at_least_known(np.array(amount), killed_at, unproven, step=step))
 
 
 def rounded(target: Target, amount: float, bounds: Bounds) -> float:
-    """Up to what can be asked for: memory in steps on each node, whole cores, whole minutes."""
+    """Up to what can be asked for: memory in steps, whole cores, whole minutes."""
     if target.name == "memory":
-        step = bounds.mem_step_bytes * bounds.nodes
+        step = bounds.mem_step_bytes
         return max(1, math.ceil(amount / step * (1 - 1e-12))) * step
     if target.name == "cores":
         return float(max(1, math.ceil(amount - _NEXT_TO_NOTHING)))
     if target.name == "walltime":
-        return max(1, math.ceil(amount / 60)) * 60.0
+        return max(1, math.ceil(amount / _MINUTE_S)) * _MINUTE_S
     return amount

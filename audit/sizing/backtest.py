@@ -1,7 +1,6 @@
 """What `audit backtest` does: each target of a cluster is played through in time order and scored."""
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 from audit.errors import NoReportError
 from audit.sizing.attempts import Problem
 from audit.sizing.cases import Cases
+from audit.sizing.model_file import write_whole
 from audit.sizing.replay import LEAST_FINISHED, replay
 from audit.sizing.scores import SCHEMA, score
 
@@ -67,9 +67,8 @@ def renamed(found: Mapping[str, Any], shown: Callable[[Sequence[str]], Sequence[
 def write(found: Mapping[str, Any], folder: Path) -> Path:
     """Writes a back-test among the models, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, beside = folder / NAME, folder / f".{NAME}.{os.getpid()}"
-    beside.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="ascii")
-    beside.replace(path)
+    path = folder / NAME
+    write_whole(path, (json.dumps(found, indent=1, allow_nan=False) + "\n").encode("ascii"))
     return path
 
 

@@ -12,17 +12,17 @@ from typing import Final
 import numpy as np
 
 from audit.errors import UsageError
-from audit.sizing.advised import Bounds
+from audit.sizing.advised import Bounds, kept_because
 from audit.sizing.attempts import LEVELS, TARGETS
 from audit.sizing.estimate_warnings import component_warnings, model_warnings
-from audit.sizing.foreseen import Foreseen, foresee, from_others
+from audit.sizing.foreseen import Chance, Foreseen, foresee, from_others, joint
 from audit.sizing.histories import Job
 from audit.sizing.identity import family
 from audit.sizing.model_set import TargetModel, load_model
 from audit.sizing.policy import POLICY
 from audit.sizing.prior_model import Prior, load_prior
 from audit.sizing.run_prices import NOT_THERE, RunPrices, read_prices
-from audit.sizing.serving import asked_of, levels_at
+from audit.sizing.serving import Forecast, asked_of, levels_at
 from audit.submission import Request, Submission, advised_options
 
 OF_GPUS: Final = frozenset({"gpus", "vram", "gpu_activity"})
@@ -65,16 +65,22 @@ class Component:
         """Whether anything of the request was confirmed or changed."""
         return any(resource.is_advised for resource in self.resources)
 
+    @property
+    def risks(self) -> list[Chance]:
+        """Of each limit that kills and is advised, how likely it is too low."""
+        return [resource.risk for resource in self.resources if resource.risk]
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """An answer. `risk` is the most by which any killing limit may be too low, over all resources that it counts."""
+    """An answer. `risk`: how likely any advised limit that kills is too low; None where that is not known."""
 
     submission: Submission
     components: tuple[Component, ...]
     level: float
-    risk: float | None
-    shared_by: int  # resources whose limit kills, which share the risk
+    risk: Chance | None
+    shared_by: int  # limits that kill and are advised, which share the risk
+    is_one_job: bool  # components that end together: they share the risk
     models: Mapping[str, TargetModel]
     warnings: tuple[str, ...]
 
@@ -104,30 +110,67 @@ def targets_of(submission: Submission) -> frozenset[str]:
 
 def estimate(submission: Submission, models: Models, question: Question) -> Estimate:
     """What is foreseen and advised. UsageError where a risk is asked for that no level reaches."""
-    jobs = [_job(request, question.at_s) for request in submission.requests]
-    killing = [_killing(request, models, question) for request in submission.requests]
-    together = submission.source == "script" and len(jobs) > 1  # components of one job end together
-    shared_by = max(1, sum(killing) if together else max(killing, default=1))
+    jobs = [_foreseen(request, models, question) for request in submission.requests]
+    killing = [_killing(job) for job in jobs]
+    is_one_job = submission.source == "script"
+    shared_by = max(1, sum(killing) if is_one_job else max(killing, default=1))
     level = _level(models, question, shared_by)
-    found = [
-        _component(request, job, models, question, level)
-        for request, job in zip(submission.requests, jobs, strict=True)
-    ]
+    found = [_component(job, models, level) for job in jobs]
     return Estimate(
         submission=submission,
         components=tuple(found),
         level=level,
-        risk=round(shared_by * (1 - level), 9) if any(component.is_advised for component in found) else None,
+        risk=_risk([component.risks for component in found], is_one_job),
         shared_by=shared_by,
+        is_one_job=is_one_job,
         models=models.own,
         warnings=(*submission.warnings, *model_warnings(models.own, bool(models.others), question.at_s)),
     )
 
 
-def _killing(request: Request, models: Models, question: Question) -> int:
-    """How many resources of a request are advised that end a job which needs more."""
-    concerned = {"memory"} | ({"gpus"} if request.gpus else set()) | ({"walltime"} if question.time_limit else set())
-    return len(concerned & models.own.keys())
+@dataclass(frozen=True)
+class _Job:
+    """A component with what the cluster's own models say of it, and what bounds advice on each resource."""
+
+    request: Request
+    job: Job
+    own: Mapping[str, tuple[Forecast, float | None, Bounds]]
+
+
+def _foreseen(request: Request, models: Models, question: Question) -> _Job:
+    job = _job(request, question.at_s)
+    own = {
+        name: (model.served.forecast(job), _plain(asked_of(TARGETS[name], job)), _bounds(request, model, question))
+        for name, model in models.own.items()
+        if _concerns(request, name)
+    }
+    return _Job(request, job, own)
+
+
+def _concerns(request: Request, target: str) -> bool:
+    return target not in OF_GPUS or request.gpus is None or request.gpus > 0
+
+
+def _bounds(request: Request, model: TargetModel, question: Question) -> Bounds:
+    return Bounds(
+        nodes=request.nodes or 1,
+        mem_step_bytes=question.policy.mem_step_bytes if question.policy else model.facts.mem_step_bytes,
+        lowers_cores=model.facts.lowers_cores,
+        lowers_time_limit=question.time_limit,
+        whole_nodes=request.exclusive or request.whole_node_mem or _is_whole(request, question.policy),
+    )
+
+
+def _killing(job: _Job) -> int:
+    """How many resources are advised that end a job which needs more."""
+    return sum(TARGETS[name].kills and kept_because(*said) is None for name, said in job.own.items())
+
+
+def _risk(risks: list[list[Chance]], is_one_job: bool) -> Chance | None:
+    """Of one job that any of its limits is too low; of several, of the one that is worst off."""
+    each = [joint([chance for of in risks for chance in of])] if is_one_job else [joint(of) for of in risks if of]
+    known = [chance for chance in each if chance]
+    return max(known, key=lambda chance: chance.share) if known and len(known) == len(each) else None
 
 
 def _level(models: Models, question: Question, shared_by: int) -> float:
@@ -142,9 +185,11 @@ def _level(models: Models, question: Question, shared_by: int) -> float:
         asked = "policy.quantile in audit.toml"
     level = levels_at(LEVELS, least)
     if level is None:
+        risk = round(shared_by * (1 - LEVELS[-1]), 6)  # argparse takes 0.5 at most
         raise UsageError(
             f"{asked} asks for p{100 * least:.6g}, and nothing above p{100 * LEVELS[-1]:g} is calibrated",
-            remedy=f"give --quantile {LEVELS[-1]:g} or less, or --risk {shared_by * (1 - LEVELS[-1]):.3g} or more",
+            remedy=f"give --quantile {LEVELS[-1]:g} or less"
+            + (f", or --risk {risk:.6g} or more" if risk <= 0.5 else ""),
         )
     return level
 
@@ -163,23 +208,15 @@ def _job(request: Request, at_s: float) -> Job:
     )
 
 
-def _component(request: Request, job: Job, models: Models, question: Question, level: float) -> Component:
-    resources = []
+def _component(found: _Job, models: Models, level: float) -> Component:
+    resources, request, job = [], found.request, found.job
     for name, target in TARGETS.items():
-        if name in OF_GPUS and not (request.gpus or request.gpus is None):
+        if own := found.own.get(name):
+            forecast, asked, bounds = own
+            resources.append(foresee(forecast, asked, level, bounds))
             continue
         asked = _plain(asked_of(target, job))
-        if own := models.own.get(name):
-            bounds = Bounds(
-                level=level,
-                nodes=request.nodes or 1,
-                mem_step_bytes=question.policy.mem_step_bytes if question.policy else own.facts.mem_step_bytes,
-                lowers_cores=own.facts.lowers_cores,
-                lowers_time_limit=question.time_limit,
-                whole_nodes=request.exclusive or request.whole_node_mem or _is_whole(request, question.policy),
-            )
-            resources.append(foresee(own.served.forecast(job), asked, bounds))
-        elif (other := models.others.get(name)) and asked is not None:
+        if (other := models.others.get(name)) and asked is not None and _concerns(request, name):
             said = np.array([[job.cores, job.mem_bytes, job.gpus, job.limit_s]])
             resources.append(from_others(name, other.needs(target, asked, said), asked, level))
     by_name = {resource.target.name: resource for resource in resources}

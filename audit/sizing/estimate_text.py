@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from audit.sizing.amounts import clock, shown
 from audit.sizing.estimate import Component, Estimate
-from audit.sizing.foreseen import Foreseen
+from audit.sizing.foreseen import Chance, Foreseen, joint
 
 _NAMES = {"walltime": "time", "gpus": "GPUs", "vram": "GPU memory", "gpu_activity": "GPU activity"}
 
@@ -34,13 +34,7 @@ def table(component: Component) -> list[dict[str, str]]:
 def lines(component: Component, found: Estimate) -> Iterator[str]:
     """What stands below the table: risk, dollars, why, warnings, and the options to type."""
     if component.is_advised:
-        killing = [r for r in component.resources if r.is_advised and r.target.kills]
-        if killing:
-            names = " or ".join(_name(resource) for resource in killing)
-            together = (
-                f" ({100 * found.risk:.3g} % over {found.shared_by} limits)" if found.risk and len(killing) > 1 else ""
-            )
-            yield f"risk: {100 * (1 - found.level):.3g} % of such jobs need more {names} than recommended{together}"
+        yield from _risk(component, found)
         yield f"saves: {_saved(component)}"
     for resource in component.resources:
         yield f"why, {_name(resource)}: {_why(resource)}"
@@ -59,6 +53,20 @@ def explained(component: Component) -> Iterator[str]:
     for resource in component.resources:
         for step in resource.steps:
             yield f"{_name(resource)}: {shown(resource.target, step.amount)}: {step.what}"
+
+
+def _risk(component: Component, found: Estimate) -> Iterator[str]:
+    """How likely each advised limit is too low, and any of the job's; a bound that is above 1 is not told."""
+    for resource in component.resources:
+        if resource.risk:
+            yield f"risk: {_odds(resource.risk)} of such jobs need more {_name(resource)} than recommended"
+    risk, limits = (found.risk, found.shared_by) if found.is_one_job else (joint(component.risks), len(component.risks))
+    if risk and limits > 1:
+        yield f"risk: {_odds(risk)} of such jobs meet any of {limits} limits that is too low"
+
+
+def _odds(chance: Chance) -> str:
+    return f"{chance.is_} {100 * chance.share:.3g} %"
 
 
 def _name(resource: Foreseen) -> str:

@@ -1,6 +1,5 @@
 """What a submitter is told beside the advice: what is likely to go wrong, and how far the model can be trusted."""
 
-import math
 from collections.abc import Mapping
 
 from audit.sizing.amounts import shown
@@ -39,12 +38,11 @@ def _killed_before(memory: Foreseen | None) -> str | None:
     if memory is None or memory.forecast is None or memory.asked is None:
         return None
     forecast = memory.forecast
-    least = forecast.killed_at * (POLICY.retry if forecast.unproven else 1.0)
-    if not math.isfinite(least) or memory.asked >= least:
+    if memory.asked >= memory.known_least:
         return None
     since = "none got through since" if forecast.unproven else "others got through since"
-    at, more = (shown(memory.target, amount) for amount in (forecast.killed_at, least))
-    return f"jobs of this user, name and size ran out of memory at {at}, and {since}: ask for {more} or more"
+    at, more = (shown(memory.target, amount) for amount in (forecast.killed_at, memory.known_least))
+    return f"jobs of this user, name and about this size ran out of memory at {at}, and {since}: ask for {more} or more"
 
 
 def _never_used(gpus: Foreseen | None) -> str | None:
@@ -65,6 +63,9 @@ def model_warnings(own: Mapping[str, TargetModel], others: bool, now_s: float) -
         days = (now_s - min(model.facts.data_to_s for model in stale)) / _DAY_S
         old = f"the model knows nothing of the last {days:.0f} days (more than {STALE_DAYS})"
         found.append(f"{old}: ingest anew and run `audit train`")
+    later = max((model.facts.data_to_s for model in own.values()), default=now_s)
+    if now_s < later:
+        found.append("the model knows what came later: it has seen jobs that ended after the time of --at")
     if any(model.facts.generated_sample for model in own.values()):
         found.append("generated sample: the model was fitted on a generated cluster, and says nothing of a real one")
     return tuple(found)

@@ -1,12 +1,13 @@
 """One resource of one submission: what is foreseen of it, and what is advised."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
-from audit.sizing.advised import INFORMS, Bounds, Step, kept_because, said, steps
+from audit.sizing.advised import INFORMS, Bounds, Step, at_least, kept_because, said, steps
 from audit.sizing.attempts import LEVELS, REPORTED, TARGETS, Floats, Target
 from audit.sizing.serving import Forecast
 
@@ -39,6 +40,20 @@ class Foreseen:
     chance: Chance | None
     forecast: Forecast | None
     steps: tuple[Step, ...] = ()
+    known_least: float = 0.0  # what jobs like it were killed at, and more; 0: none was
+
+    @property
+    def risk(self) -> Chance | None:
+        """How likely more than what is advised is needed and ends the job; None where nothing is, or nothing ends.
+
+        Where the request caps the advice, the request's own chance counts.
+        """
+        if self.recommended is None or not self.target.kills:
+            return None
+        as_asked = self.asked is not None and self.recommended >= self.asked
+        if as_asked and self.chance is not None and self.chance.share > 1 - self.level:
+            return self.chance
+        return Chance(1 - self.level, "at most")
 
     @property
     def is_advised(self) -> bool:
@@ -55,28 +70,39 @@ class Foreseen:
         return {f"p{100 * level:g}": self.needs.get(level) for level in REPORTED}
 
 
-def foresee(forecast: Forecast, asked: float | None, bounds: Bounds) -> Foreseen:
+def foresee(forecast: Forecast, asked: float | None, level: float, bounds: Bounds) -> Foreseen:
     """What the cluster's own model says of a resource."""
     most = math.inf if asked is None or forecast.target.name not in USED_AT_MOST else asked
     needs = _by_level(np.minimum(forecast.needs, most))
     why = kept_because(forecast, asked, bounds)
-    taken = () if not needs else said(forecast, bounds.level) if why else steps(forecast, asked, bounds)
+    taken = () if not needs else said(forecast, level) if why else steps(forecast, asked, level, bounds)
     return Foreseen(
         target=forecast.target,
         asked=None if forecast.target.name in INFORMS else asked,
         needs=needs,
-        level=bounds.level,
+        level=level,
         recommended=None if why else taken[-1].amount,
         kept_because=why,
         chance=chance(forecast.needs, asked) if needs else None,
         forecast=forecast,
         steps=taken,
+        known_least=at_least(forecast, 0.0, bounds),
     )
 
 
 def from_others(target: str, needs: Floats, asked: float | None, level: float) -> Foreseen:
     """What a model of other clusters says: it is shown, and advises nothing."""
     return Foreseen(TARGETS[target], asked, _by_level(needs), level, None, ELSEWHERE, None, None)
+
+
+def joint(chances: Sequence[Chance]) -> Chance | None:
+    """How likely any of them comes to pass: at most their sum; None of none, and where that says nothing, above 1."""
+    share = round(sum(chance.share for chance in chances), 9)
+    if not chances or share > 1:
+        return None
+    if any(chance.is_ == "at least" for chance in chances):
+        return Chance(share, "at least")
+    return Chance(share, chances[0].is_ if len(chances) == 1 else "at most")
 
 
 def _by_level(needs: Floats) -> dict[float, float]:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from audit.sizing.attempts import Flags, Floats, Ints, Problem, Target
 from audit.sizing.calibration import TINY
-from audit.sizing.features import GROUPS, RATIOS, Seen, groups, summarise
+from audit.sizing.features import GROUPS, RATIOS, Seen, summarise
 from audit.sizing.identity import Hashes, Names, Who, group_hashes, mixed, text_hashes
 from audit.sizing.known import WINDOW, Known
 from audit.sizing.model_file import Arrays
 from audit.sizing.stored import Stored
 
 MOST_REMEMBERED: Final = 300_000  # finished attempts; a group whose last one is older counts as never seen
+SIZE: Final = 2.0  # times as many cores, or as few: a job of about the same size
 MOST_LOG: Final = 100.0  # no amount of anything has a larger logarithm, whatever a file may hold
 
 
@@ -27,7 +28,7 @@ class Job:
     """One job before it starts. What it asks for is NaN where it is not said; all amounts are totals over its nodes.
 
     `account` None: the one under which the user last ran this family. `pending`: of the user's attempts, how many have
-    not ended.
+    not ended (None: as many as is usual).
     """
 
     user: str
@@ -39,7 +40,7 @@ class Job:
     gpus: float
     limit_s: float
     decided_s: float
-    pending: float = 0.0
+    pending: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,8 @@ class Histories:
     target: Target
     log_need: Floats
     over: Floats  # the same over what was asked for, on the logarithmic scale; NaN where that was not said
+    cores: Floats  # asked for, as are
+    gpus: Floats  # NaN where it was not said
     end_s: Floats
     is_bound: Flags
     windows: dict[str, Windows]
@@ -75,21 +78,22 @@ class Histories:
     @classmethod
     def of(cls, problem: Problem, known: Known, names: Names) -> "Histories":
         """What is known at the end of a problem."""
+        ended = problem.attempts.take(known.by_end)
+        everyone = Who.of(ended, names)
+        hashed = group_hashes(everyone, ended.cores, ended.mem_bytes, ended.gpus, ended.limit_s)
         kept = known.by_end[-MOST_REMEMBERED:]
-        attempts = problem.attempts.take(kept)
-        who = Who.of(attempts, names)
-        hashed = group_hashes(who, attempts.cores, attempts.mem_bytes, attempts.gpus, attempts.limit_s)
-        coded = groups(problem.attempts)
-        totals = {group: np.bincount(code[known.by_end])[code[kept]] for group, code in coded.items()}
+        attempts, who = ended.take(np.arange(len(ended))[-MOST_REMEMBERED:]), everyone.last(MOST_REMEMBERED)
         families = text_hashes([name.partition("/")[2] for name in names.names])[attempts.name]
         alias, at = np.unique(mixed(who.user, families)[::-1], return_index=True)  # the last run of each
         return cls(
             target=problem.target,
             log_need=problem.log_need[kept],
             over=(problem.log_need - problem.log_asked)[kept],
+            cores=attempts.cores,
+            gpus=attempts.gpus,
             end_s=attempts.end_s,
             is_bound=problem.is_bound[kept],
-            windows={name: _windows(hashed[name], totals[name]) for name in GROUPS},
+            windows={name: _windows(hashed[name]) for name in GROUPS},
             alias=alias,
             alias_name=who.name[::-1][at],
         )
@@ -107,7 +111,7 @@ class Histories:
         amounts = (np.array([amount]) for amount in (job.cores, job.mem_bytes, job.gpus, job.limit_s))
         return group_hashes(Who(user, name, partition), *amounts)
 
-    def see(self, job: Job, of: dict[str, Hashes], log_asked: float) -> Seen:
+    def see(self, job: Job, of: dict[str, Hashes], log_asked: float, pending: float) -> Seen:
         """What is known of one job, in its groups: one row; `log_asked` is the logarithm of what it asks for."""
         values = np.full((len(GROUPS) + len(RATIOS), WINDOW), np.nan)
         counts = np.zeros(len(values), np.int64)
@@ -123,33 +127,43 @@ class Histories:
         return Seen(
             history=summarise(values, counts)[np.newaxis],
             since_s=np.array([since]),
-            pending=np.array([job.pending]),
+            pending=np.array([pending]),
             asked=np.array([[job.cores, job.mem_bytes, job.gpus, job.limit_s]]),
             log_asked=np.array([log_asked]),
             hour=np.array([(job.decided_s / 3600) % 24]),
         )
 
-    def bound(self, of: dict[str, Hashes]) -> tuple[float, bool]:
-        """The most that attempts of the job's user, name and cores were killed at (NaN: none was), and whether none of
-        them has got through since. Killed is who was cut at what was asked for; a timeout says nothing of memory.
+    def bound(self, job: Job, of: dict[str, Hashes]) -> tuple[float, bool]:
+        """The most that attempts of the job's user, name and about its size were killed at (NaN: none was), and whether
+        none of them has got through since. Killed is who was cut at what was asked for. Size is the same GPUs, and
+        twice the cores at most, half at least; what is not said is of any size.
         """
-        rows, _ = self.windows["shape"].rows(of["shape"])
+        rows, _ = self.windows["key"].rows(of["key"])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cores, gpus = self.cores[rows] / job.cores, self.gpus[rows] - job.gpus
+        rows = rows[~((cores > SIZE) | (cores < 1 / SIZE) | (np.abs(gpus) > TINY))]
         killed = self.is_bound[rows] & (self.over[rows] >= -TINY)
         if not killed.any():
             return np.nan, False
         return float(np.exp(np.minimum(self.log_need[rows[killed]].max(), MOST_LOG))), bool(killed[0])
 
+    def used_all(self, of: dict[str, Hashes]) -> bool:
+        """Whether an attempt of the job's user and name needed all that it asked for: it may have needed more."""
+        rows, _ = self.windows["key"].rows(of["key"])
+        return not bool((self.over[rows] < -TINY).all())
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For the model file."""
         found: dict[str, NDArray[Any]] = {
             "log_need": self.log_need,
-            "over": np.nan_to_num(self.over),
-            "is_over": np.isfinite(self.over),
             "end_s": self.end_s,
             "is_bound": self.is_bound,
             "alias": self.alias,
             "alias_name": self.alias_name,
         }
+        for name in _UNSAID:
+            said = np.isfinite(getattr(self, name))
+            found |= {name: np.where(said, getattr(self, name), 0.0), f"has_{name}": said}
         for name, windows in self.windows.items():
             found |= {f"{name}.{part}": getattr(windows, part) for part in ("group", "first", "newest", "ended")}
         return found
@@ -159,12 +173,17 @@ class Histories:
         """Reads what `to_arrays` made. AuditError where it is none."""
         stored = Stored(arrays, where)
         log_need = stored.get("log_need", np.float64, None)
-        over, has = stored.get("over", np.float64, len(log_need)), stored.get("is_over", np.bool_, len(log_need))
+        said = {name: stored.get(f"has_{name}", np.bool_, len(log_need)) for name in _UNSAID}
+        over, cores, gpus = (
+            np.where(has, stored.get(name, np.float64, len(log_need)), np.nan) for name, has in said.items()
+        )
         alias = stored.sorted_hashes("alias")
         return cls(
             target=target,
             log_need=log_need,
-            over=np.where(has, over, np.nan),
+            over=over,
+            cores=cores,
+            gpus=gpus,
             end_s=stored.get("end_s", np.float64, len(log_need)),
             is_bound=stored.get("is_bound", np.bool_, len(log_need)),
             windows={name: _read_windows(Stored(arrays, where, f"{name}."), len(log_need)) for name in GROUPS},
@@ -173,14 +192,19 @@ class Histories:
         )
 
 
+_UNSAID: Final = ("over", "cores", "gpus")  # columns that are NaN where a request did not say
+
+
 @lru_cache(maxsize=1024)
 def _numbers(text: str) -> Hashes:
     """The number of one text; each target of a job asks for the same."""
     return text_hashes([text])
 
 
-def _windows(group: Hashes, totals: Ints) -> Windows:
-    """The last WINDOW of each group; attempts come in the order in which they ended."""
+def _windows(every: Hashes) -> Windows:
+    """The last WINDOW of each group of the attempts remembered, out of all, which come in the order they ended."""
+    group = every[-MOST_REMEMBERED:]
+    groups, totals = np.unique(every, return_counts=True)
     order = np.lexsort((-np.arange(len(group)), group))
     found, first, many = np.unique(group[order], return_index=True, return_counts=True)
     place = np.arange(len(order)) - np.repeat(first, many)
@@ -189,7 +213,7 @@ def _windows(group: Hashes, totals: Ints) -> Windows:
         group=found,
         first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
         newest=order[place < WINDOW].astype(np.int32),
-        ended=totals[order[first]].astype(np.int64),
+        ended=totals[np.searchsorted(groups, found)].astype(np.int64),
     )
 
 

@@ -94,12 +94,16 @@ class Who:
             text_hashes(names.partitions)[attempts.partition],
         )
 
+    def last(self, count: int) -> "Who":
+        """The last so many entries."""
+        return Who(self.user[-count:], self.name[-count:], self.partition[-count:])
+
 
 def group_hashes(who: Who, cores: Floats, mem_bytes: Floats, gpus: Floats, limit_s: Floats) -> dict[str, Hashes]:
-    """The group of each attempt at every width of `features.groups`; no GPU is like GPUs not said."""
+    """The group of each attempt at every width of `features.groups`: what is not said is like itself alone, not 0."""
     key = mixed(who.user, who.name)
     groups = (
-        mixed(key, cores, mem_bytes, np.nan_to_num(gpus), limit_s),
+        mixed(key, cores, mem_bytes, gpus, limit_s),
         mixed(key, cores),
         key,
         who.user,

@@ -6,7 +6,9 @@ endian, each padded to 8 bytes: no zip that could unpack to more than it is, no 
 what the caller wrote there. The card is replaced last and in one step, and the arrays of the model before it stay: a
 reader, or a crash between the two, meets the old model or the new one, never a mix.
 
-A hash is no signature: whoever may write the folder may write a model. So sizes and types are checked all the same.
+`sha256` is of the model's name, the layout and the arrays, `card_sha256` of what the caller wrote: a model under
+another's name, or a card that was edited, is seen. A hash is no signature: whoever may write the folder may write a
+model. So sizes and types are checked all the same.
 """
 
 import hashlib
@@ -27,13 +29,14 @@ from numpy.typing import NDArray
 from audit import __version__
 from audit.errors import AuditError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MOST_BYTES: Final = 100 * 2**20
 MOST_CARD_BYTES: Final = 2**20
 MOST_ARRAYS: Final = 4096
 MOST_DIMENSIONS: Final = 4
 
 Arrays = Mapping[str, NDArray[Any]]
+_Part = tuple[str, np.dtype[Any], tuple[int, ...]]  # name, type and shape of an array
 
 _DTYPES: Final = {dtype: np.dtype(dtype) for dtype in "|b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f4 <f8".split()}
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -44,11 +47,12 @@ _ALIGNED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What was saved: the arrays (read-only), the caller's card, and the file the arrays are in, for messages."""
+    """What was saved: the arrays (read-only), the caller's card, and the files that they are in, for messages."""
 
     arrays: Arrays
     card: Mapping[str, object]
     path: Path
+    card_path: Path
 
 
 def save(folder: Path, name: str, arrays: Arrays, card: Mapping[str, object]) -> None:
@@ -66,16 +70,17 @@ def save(folder: Path, name: str, arrays: Arrays, card: Mapping[str, object]) ->
             where=str(folder / name),
             remedy="report this as a fault",
         )
-    digest = hashlib.sha256(content).hexdigest()
-    head = {"format": FORMAT, "version": __version__, "sha256": digest, "card": dict(card), "arrays": layout}
+    digest = _digest(name, layout, content)
+    hashes = {"sha256": digest, "card_sha256": _card_digest(card)}
+    head = {"format": FORMAT, "version": __version__, "name": name, **hashes, "card": dict(card), "arrays": layout}
     text = (json.dumps(head, indent=1, allow_nan=False) + "\n").encode("ascii")
     if len(text) > MOST_CARD_BYTES:
         raise ValueError(f"the card of {name} is larger than {MOST_CARD_BYTES} bytes")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         former = _former(folder, name)
-        _write(_arrays_path(folder, name, digest), content)
-        _write(_card_path(folder, name), text)
+        write_whole(_arrays_path(folder, name, digest), content)
+        write_whole(card_path(folder, name), text)
         _sweep(folder, name, kept={digest, former})
     except OSError as error:
         raise AuditError(
@@ -87,15 +92,23 @@ def save(folder: Path, name: str, arrays: Arrays, card: Mapping[str, object]) ->
 
 def load(folder: Path, name: str) -> Model:
     """The model `name` of `folder`. AuditError: it is missing, damaged, of another format, or not what it claims."""
-    path = _card_path(folder, name)
+    path = card_path(folder, name)
     if not _MODEL_NAME.fullmatch(name):
         raise damaged(path, "is not the name of a model")
     head = _head(path)
+    if head["name"] != name:
+        raise damaged(path, "is the card of another model")
+    parts = [_part(entry, path) for entry in head["arrays"]]
     arrays_path = _arrays_path(folder, name, head["sha256"])
     content = _read(arrays_path, MOST_BYTES)
-    if hashlib.sha256(content).hexdigest() != head["sha256"]:
-        raise damaged(arrays_path, "is damaged: its sha256 is not the one in the model's card")
-    return Model(_unpacked(content, head["arrays"], arrays_path), head["card"], arrays_path)
+    if _digest(name, head["arrays"], content) != head["sha256"]:
+        raise damaged(path, f"does not fit {arrays_path.name}: its sha256 is not that of the arrays and their layout")
+    return Model(_unpacked(content, parts, path), head["card"], arrays_path, path)
+
+
+def card_path(folder: Path, name: str) -> Path:
+    """Where the card of a model is."""
+    return folder / f"{name}.card.json"
 
 
 def pack_text(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -123,6 +136,15 @@ def damaged(where: Path | str, what: str) -> AuditError:
     return AuditError(what, where=str(where), remedy="run `audit train` again")
 
 
+def _digest(name: str, layout: object, content: bytes) -> str:
+    """Of the arrays and of what they are taken for."""
+    return hashlib.sha256(json.dumps([name, layout]).encode("ascii") + b"\0" + content).hexdigest()
+
+
+def _card_digest(card: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(dict(card)).encode("ascii")).hexdigest()
+
+
 def _packed(arrays: Arrays) -> tuple[list[tuple[str, str, list[int]]], bytes]:
     """The layout, and the bytes laid out so."""
     if len(arrays) > MOST_ARRAYS:
@@ -138,9 +160,8 @@ def _packed(arrays: Arrays) -> tuple[list[tuple[str, str, list[int]]], bytes]:
     return layout, b"".join(parts)
 
 
-def _unpacked(content: bytes, layout: list[object], path: Path) -> dict[str, NDArray[Any]]:
+def _unpacked(content: bytes, parts: Sequence[_Part], path: Path) -> dict[str, NDArray[Any]]:
     """Views into `content`, whose sizes must add up to it exactly before the first is made."""
-    parts = [_part(entry, path) for entry in layout]
     sizes = [-(-prod(shape) * dtype.itemsize // _ALIGNED) * _ALIGNED for _, dtype, shape in parts]
     if sum(sizes) != len(content) or len({name for name, _, _ in parts}) != len(parts):
         raise damaged(path, "does not hold the arrays that its card lists")
@@ -153,7 +174,7 @@ def _unpacked(content: bytes, layout: list[object], path: Path) -> dict[str, NDA
     return arrays
 
 
-def _part(entry: object, path: Path) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
+def _part(entry: object, path: Path) -> _Part:
     """Name, type and shape of one array as the card lists it, none of them more than the format allows."""
     match entry:
         case [str() as name, str() as dtype, [*shape]] if (
@@ -176,12 +197,18 @@ def _head(path: Path) -> dict[str, Any]:
     if not isinstance(head, dict):
         raise damaged(path, "is no card of a model")
     if type(head.get("format")) is not int or head["format"] != FORMAT:
-        raise damaged(path, f"has another format than this version's ({FORMAT})")
-    types = {"sha256": str, "arrays": list, "card": dict}
+        raise damaged(path, f"was made by another version of audit: its format is not {FORMAT}")
+    types = {"name": str, "sha256": str, "card_sha256": str, "arrays": list, "card": dict}
     if not all(isinstance(head.get(key), kind) for key, kind in types.items()):
-        raise damaged(path, "is no card of a model: sha256, arrays or card is missing")
+        raise damaged(path, f"is no card of a model: one of {', '.join(types)} is missing")
     if not _SHA256.fullmatch(head["sha256"]) or len(head["arrays"]) > MOST_ARRAYS:
         raise damaged(path, "is no card of a model: its sha256 or its arrays cannot be")
+    try:
+        is_whole = _card_digest(head["card"]) == head["card_sha256"]
+    except RecursionError:
+        is_whole = False
+    if not is_whole:
+        raise damaged(path, "is damaged: card_sha256 is not of what the card says")
     return head
 
 
@@ -196,16 +223,22 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
 
 
-def _card_path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.card.json"
-
-
 def _arrays_path(folder: Path, name: str, digest: str) -> Path:
     return folder / f"{name}-{digest}.arrays"
 
 
 def _read(path: Path, most_bytes: int) -> bytes:
-    """The file, if it is one, is none by another name, and has at most `most_bytes`."""
+    try:
+        return read_regular(path, most_bytes)
+    except FileNotFoundError:
+        raise AuditError("is missing", where=str(path), remedy="run `audit train`") from None
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """The file, if it is one, is none by another name, and has at most `most_bytes`; AuditError where it is not.
+
+    FileNotFoundError: there is none.
+    """
     try:
         with open(path, "rb", opener=_opened) as file:
             found = os.fstat(file.fileno())
@@ -215,7 +248,7 @@ def _read(path: Path, most_bytes: int) -> bytes:
                 raise damaged(path, f"is larger than {most_bytes >> 20} MiB")
             return file.read(most_bytes)
     except FileNotFoundError:
-        raise AuditError("is missing", where=str(path), remedy="run `audit train`") from None
+        raise
     except OSError as error:
         link = path.is_symlink()
         raise damaged(path, "is a symbolic link" if link else f"cannot be read ({error.strerror})") from None
@@ -226,8 +259,8 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Puts the file in place by a rename, on the disk before its name is."""
+def write_whole(path: Path, content: bytes) -> None:
+    """Puts the file in place by a rename, on the disk before its name is: readers meet the old one or the new one."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     draft.unlink(missing_ok=True)
     try:
@@ -248,7 +281,7 @@ def _write(path: Path, content: bytes) -> None:
 def _former(folder: Path, name: str) -> str:
     """The sha256 of the model that is there now; "" where none can be read."""
     try:
-        return str(_head(_card_path(folder, name))["sha256"])
+        return str(_head(card_path(folder, name))["sha256"])
     except AuditError:
         return ""
 

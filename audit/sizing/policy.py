@@ -46,12 +46,15 @@ def whole(target: Target, amount: Floats) -> Floats:
     return np.where(amount <= target.floor, 0.0, np.ceil(amount - 0.05))
 
 
-def at_least_known(amount: Floats, killed_at: Floats, unproven: Flags, policy: Policy = POLICY) -> Floats:
+def at_least_known(
+    amount: Floats, killed_at: Floats, unproven: Flags, policy: Policy = POLICY, *, step: float = 0.0
+) -> Floats:
     """No advice lies below what this very job is known to need: the most that its attempts were killed at (NaN: none).
 
-    `unproven`, that none has got through since: the bound then says little of how much more it takes, so it is doubled.
+    That is a bound, so it takes more: a `step` at least. `unproven`, that none has got through since: the bound then
+    says little of how much more it takes, so it is doubled.
     """
-    least = killed_at * np.where(unproven, policy.retry, 1.0)
+    least = np.maximum(killed_at * np.where(unproven, policy.retry, 1.0), killed_at + step)
     return np.where(np.isfinite(least) & np.isfinite(amount), np.maximum(amount, least), amount)
 
 

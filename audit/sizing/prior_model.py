@@ -11,7 +11,7 @@ import numpy as np
 
 from audit.sizing.attempts import LEVELS, Floats, Target
 from audit.sizing.learned import Forest
-from audit.sizing.model_file import damaged, load
+from audit.sizing.model_file import card_path, damaged, load
 
 FOLDER: Final = Path(__file__).parent / "prior"
 PREFIX: Final = "forest."
@@ -43,7 +43,7 @@ def request_columns(request: Floats) -> Floats:
 
 def load_prior(target: str) -> Prior | None:
     """The prior of a target; None where none is shipped."""
-    if not (FOLDER / f"{target}.card.json").is_file():
+    if not card_path(FOLDER, target).is_file():
         return None
     found = load(FOLDER, target)
     forest = Forest.from_arrays(dict(found.arrays), PREFIX, str(found.path))

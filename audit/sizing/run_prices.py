@@ -1,14 +1,13 @@
 """What a core, a GiB and a GPU cost an hour at this site, in a file small enough for every estimate to read."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from audit.errors import NoReportError
-from audit.sizing.model_file import damaged
+from audit.sizing.model_file import damaged, read_regular, write_whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -76,9 +75,8 @@ def write_prices(connection: "duckdb.DuckDBPyConnection", prices: "Prices", fold
         source,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / f".{NAME}.{os.getpid()}"
-    beside.write_text(json.dumps({"schema": SCHEMA, **asdict(found)}, indent=1) + "\n", encoding="ascii")
-    beside.replace(folder / NAME)
+    text = json.dumps({"schema": SCHEMA, **asdict(found)}, indent=1) + "\n"
+    write_whole(folder / NAME, text.encode("ascii"))
     return found
 
 
@@ -86,12 +84,10 @@ def read_prices(folder: Path) -> RunPrices | None:
     """The prices that `write_prices` wrote; None where there are none. AuditError where the file is no such thing."""
     path = folder / NAME
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-        said = json.loads(text) if len(text) <= _MOST_BYTES else None
+        said = json.loads(read_regular(path, _MOST_BYTES))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         said = None
     match said:
         case {

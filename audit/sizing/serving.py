@@ -21,6 +21,7 @@ from audit.sizing.stored import Stored
 
 BLEND: Final = "blend"
 _DEBTS: Final = ("debt", "weight", "most", "user_debt", "user_weight")
+_UNUSABLE: Final = (ValueError, IndexError, OverflowError, FloatingPointError)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Forecast:
     most_like: float  # that attempts of the same user and name needed; NaN where none ended
     killed_at: float  # see `Histories.bound`
     unproven: bool
+    used_all: bool  # one of them needed all that it asked for: what it needed is then a bound
+    pending: float  # attempts of the user that have not ended, of which the margins know
 
     def at(self, level: float) -> float:
         """The need at one of `LEVELS`."""
@@ -61,18 +64,20 @@ class Served:
     calibrator: Calibrator  # its user i is `users[i]`; the last one stands for everybody else
     users: Hashes
     histories: Histories
+    pending: Floats  # of each of `users` and of everybody else: attempts not ended, as is usual
 
     def forecast(self, job: Job) -> Forecast:
         """What is foreseen of one job."""
         asked = np.array([asked_of(self.target, job)])
         log_asked = np.log(np.maximum(asked, self.target.floor))
         groups = self.histories.groups_of(job)
-        seen = self.histories.see(job, groups, float(log_asked[0]))
         user = self.user_rows(groups["user"])
+        pending = float(self.pending[user[0]]) if job.pending is None else job.pending
+        seen = self.histories.see(job, groups, float(log_asked[0]), pending)
         base = self.base(seen)
         unit = spread(base, np.array(LEVELS))
         logs = self.issue(base, unit, user, seen)[0]
-        killed_at, unproven = self.histories.bound(groups)
+        killed_at, unproven = self.histories.bound(job, groups)
         return Forecast(
             target=self.target,
             expert=self.expert,
@@ -87,6 +92,8 @@ class Served:
             most_like=float(self._need(seen.stat("key", "most"))[0]),
             killed_at=killed_at,
             unproven=unproven,
+            used_all=self.histories.used_all(groups),
+            pending=pending,
         )
 
     def base(self, seen: Seen) -> Floats:
@@ -131,7 +138,7 @@ class Served:
     @cached_property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """For the model file."""
-        found = {"users": self.users, **self.histories.to_arrays()}
+        found = {"users": self.users, "pending": self.pending, **self.histories.to_arrays()}
         for name, model in self.models.items():
             found |= model.to_arrays(f"{name}.")
         kept = self.calibrator.recent[self.calibrator.oldest :]
@@ -163,9 +170,12 @@ class Served:
         calibrator.user_weight = stored.get("user_weight", np.float64, len(users) + 1)
         if calibrator.weight < 0 or (calibrator.user_weight < 0).any():
             raise stored.wrong("its weights cannot be")
+        pending = stored.get("pending", np.float64, len(users) + 1)
+        if (pending < 0).any():
+            raise stored.wrong("its pending attempts cannot be")
         models = {name: LEARNED[name].read(dict(arrays), f"{name}.", where) for name in learned_parts(expert)}
         histories = Histories.from_arrays(TARGETS[target], arrays, where)
-        served = cls(TARGETS[target], expert, models, calibrator, users, histories)
+        served = cls(TARGETS[target], expert, models, calibrator, users, histories, pending)
         served.check(where)
         return served
 
@@ -173,7 +183,7 @@ class Served:
         """AuditError where the models do not look at the features of this version."""
         try:
             self.forecast(Job("", None, "", "", np.nan, np.nan, np.nan, np.nan, 0.0))
-        except ValueError:
+        except _UNUSABLE:
             raise damaged(where, "looks at other features than this version has") from None
 
 

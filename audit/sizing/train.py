@@ -1,7 +1,7 @@
 """What `audit train` does: each target is played through, its model fitted anew, compared with the earlier, written."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from audit.errors import NoReportError
+from audit.errors import AuditError, NoReportError
 from audit.sizing.attempts import LEVELS
 from audit.sizing.backtest import document, write
 from audit.sizing.calibration import SETTINGS
 from audit.sizing.cases import Cases
 from audit.sizing.identity import Names
-from audit.sizing.model_set import Facts, TargetModel, readable, remove_others, save_model
+from audit.sizing.model_set import Facts, TargetModel, earlier_model, guarded, remove_others, save_model
 from audit.sizing.policy import POLICY
 from audit.sizing.replay import LEAST_FINISHED, Replay, replay
 from audit.sizing.scores import score
@@ -40,11 +40,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Training:
-    """What came of it: the models by target, the back-tests they rest on, and the targets that had too few attempts."""
+    """What came of it: the models by target, the back-tests they rest on, and the targets that had too few attempts.
+
+    `unreadable`: the targets whose earlier model could not be compared, since it cannot be read, and why.
+    """
 
     models: Mapping[str, TargetModel]
     replays: Mapping[str, Replay]
     too_few: Mapping[str, int]  # by target: finished attempts of which it was measured
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
 def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _: None) -> Training:
@@ -63,6 +67,7 @@ def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _:
             remedy="measure longer or ingest more; until then `audit estimate` shows what other clusters teach",
         )
     models, replays, scores = {}, {}, []
+    unreadable: dict[str, str] = {}
     names = Names(cases.users, cases.names, cases.partitions)
     for name, problem in cases.problems.items():
         if name in too_few:
@@ -71,23 +76,38 @@ def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _:
         watch(f"{name}: scoring")
         scores.append(score(replayed, cases.users))
         watch(f"{name}: fitting on all that is known")
-        models[name] = _model(replayed, names, cases, setting, scores[-1], folder)
+        earlier, why_not = _earlier(replayed, names, setting, folder)
+        if why_not:
+            unreadable[name] = why_not
+        models[name] = _model(replayed, names, cases, setting, scores[-1], earlier)
         replays[name] = _issued_only(replayed)
     for model in models.values():
         save_model(folder, model)
     remove_others(folder, set(models))
     write(document(scores, generated_sample=setting.generated_sample), folder)
-    return Training(models, replays, too_few)
+    return Training(models, replays, too_few, unreadable)
+
+
+Earlier = tuple[TargetModel, Comparison] | None
+
+
+def _earlier(replayed: Replay, names: Names, setting: Setting, folder: Path) -> tuple[Earlier, str | None]:
+    """The cluster's earlier model, judged; None where there is none, with the reason where it cannot be read."""
+    earlier, why_not = earlier_model(folder, replayed.problem.target.name)
+    if earlier is None or earlier.facts.cluster != setting.cluster:
+        return None, why_not
+    try:
+        with guarded(folder):
+            return (earlier, compare(earlier.served, earlier.facts.fitted_to_s, replayed, names)), None
+    except AuditError as error:
+        return None, error.what
 
 
 def _model(
-    replayed: Replay, names: Names, cases: Cases, setting: Setting, scored: Mapping[str, Any], folder: Path
+    replayed: Replay, names: Names, cases: Cases, setting: Setting, scored: Mapping[str, Any], before: Earlier
 ) -> TargetModel:
     new = served(replayed, names)
-    earlier = readable(folder, new.target.name)
-    judged = Comparison()
-    if earlier is not None and earlier.facts.cluster == setting.cluster:
-        judged = compare(earlier.served, earlier.facts.fitted_to_s, replayed, names)
+    earlier, judged = before or (None, Comparison())
     now_s, data_to_s = datetime.now(UTC).timestamp(), float(replayed.known.end_s[-1])
     facts = Facts(
         expert=new.expert,

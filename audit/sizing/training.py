@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from audit.sizing.attempts import LEVELS, Floats
+from audit.sizing.attempts import LEVELS, Floats, Ints
 from audit.sizing.calibration import Calibrator, spread
 from audit.sizing.features import Seen, anchor, features
 from audit.sizing.histories import Histories
@@ -16,6 +16,7 @@ from audit.sizing.replay import Replay
 from audit.sizing.serving import Served, learned_parts
 
 MOST_FITTED: Final = 20_000  # finished attempts, as in a back-test
+LATE: Final = 200  # decisions of a user, of which the usual number of attempts not ended is read
 LEAST_COMPARED: Final = 200  # attempts since the earlier model, without which the two are not compared
 
 
@@ -41,7 +42,7 @@ def served(replayed: Replay, names: Names) -> Served:
     """The champion at the end of a back-test, its models fitted anew."""
     problem = replayed.problem
     expert = list(replayed.experts)[int(replayed.chosen[-1])]
-    calibrator, users = _by_hash(replayed.experts[expert].calibrator, names)
+    calibrator, users, codes = _by_hash(replayed.experts[expert].calibrator, names)
     return Served(
         target=problem.target,
         expert=expert,
@@ -49,6 +50,7 @@ def served(replayed: Replay, names: Names) -> Served:
         calibrator=calibrator,
         users=users,
         histories=Histories.of(problem, replayed.known, names),
+        pending=usual_pending(problem.attempts.user, replayed.seen.pending, codes),
     )
 
 
@@ -67,8 +69,11 @@ def taken(seen: Seen, rows: Any) -> Seen:
     return Seen(**{name: getattr(seen, name)[rows] for name in Seen.__dataclass_fields__})
 
 
-def _by_hash(calibrator: Calibrator, names: Names) -> tuple[Calibrator, Hashes]:
-    """The calibrator with its users in the order of their numbers, and one more who stands for everybody else."""
+def _by_hash(calibrator: Calibrator, names: Names) -> tuple[Calibrator, Hashes, Ints]:
+    """The calibrator with its users in the order of their numbers, and one more who stands for everybody else.
+
+    Also the numbers, and the users' codes in this order.
+    """
     hashes = text_hashes(names.users[: calibrator.users])
     order = np.argsort(hashes, kind="stable")
     order = order[calibrator.user_weight[order] > 0]
@@ -76,7 +81,20 @@ def _by_hash(calibrator: Calibrator, names: Names) -> tuple[Calibrator, Hashes]:
     found.debt, found.weight = calibrator.debt, calibrator.weight
     found.user_debt = np.concatenate([calibrator.user_debt[order], np.zeros((1, 2, len(LEVELS)))])
     found.user_weight = np.append(calibrator.user_weight[order], 0.0)
-    return found, hashes[order]
+    return found, hashes[order], order
+
+
+def usual_pending(user: Ints, pending: Floats, codes: Ints) -> Floats:
+    """The median of what was pending at the last decisions of each user of `codes`, and last that of everybody's.
+
+    Rows come in the order of decisions, and every user has some. A user's median is the lower one of two.
+    """
+    order = np.lexsort((-np.arange(len(user)), user))
+    first = np.searchsorted(user[order], user[order])
+    late = order[np.arange(len(order)) - first < LATE]
+    ordered = late[np.lexsort((pending[late], user[late]))]
+    first, after = np.searchsorted(user[ordered], codes), np.searchsorted(user[ordered], codes, side="right")
+    return np.append(pending[ordered][(first + after - 1) // 2], np.median(pending[late]))
 
 
 def compare(earlier: Served, made_s: float, replayed: Replay, names: Names) -> Comparison:

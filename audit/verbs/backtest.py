@@ -15,10 +15,12 @@ def backtest(arguments: argparse.Namespace) -> ExitCode:
     from audit.accounting.views import create_use_views
     from audit.reporting.coverage_svg import coverage_svg
     from audit.reporting.pseudonyms import pseudonyms
+    from audit.reporting.write import write_files
     from audit.sizing.backtest import back_test, document, renamed, write
     from audit.sizing.cases import cases
     from audit.store import open_current
     from audit.terminal import Progress, print_json, say
+    from audit.verbs.sizing import is_generated
     from audit.workspace import find_workspace
 
     workspace = find_workspace(arguments.dir)
@@ -28,19 +30,16 @@ def backtest(arguments: argparse.Namespace) -> ExitCode:
         create_use_views(store.connection, workspace)
         known = cases(store.connection, at_start=arguments.mode == "start")
         names = pseudonyms(store.connection, workspace.root, real_names=arguments.real_names)
+        generated = is_generated(workspace, store.connection)
     try:
         found = back_test(known, arguments.target or (), progress.show)
     finally:
         progress.done()
-    generated = workspace.config.generated_sample
     told = document(found.scores, generated_sample=generated)
     if arguments.mode == "submit" and not arguments.target:
         write(told, workspace.models)
-    folder = arguments.out or workspace.out
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"backtest-{score['target']}.svg" for score in found.scores]
-    for path, score in zip(paths, found.scores, strict=True):
-        path.write_text(coverage_svg(score, generated_sample=generated), encoding="utf-8")
+    plots = {f"backtest-{s['target']}.svg": coverage_svg(s, generated_sample=generated).encode() for s in found.scores}
+    paths = write_files(arguments.out or workspace.out, plots)
     if arguments.json:
         print_json(renamed(told, lambda users: _shown(names, users)))
     else:

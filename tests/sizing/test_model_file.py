@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,14 @@ def arrays_file(folder: Path) -> Path:
     return folder / f"memory-{digest}.arrays"
 
 
-def forged(folder: Path, content: bytes, **head: Any) -> None:
-    """A model by somebody who can write the folder: the hash is right."""
-    digest = hashlib.sha256(content).hexdigest()
+def forged(folder: Path, content: bytes, **said: Any) -> None:
+    """A model by somebody who can write the folder: the hashes are right, unless `said` names others."""
+    head: dict[str, Any] = {"format": model_file.FORMAT, "name": "memory", "arrays": [], "card": {}} | said
+    layout = json.dumps(["memory", head["arrays"]]).encode()
+    digest = hashlib.sha256(layout + b"\0" + content).hexdigest()
+    hashes = {"sha256": digest, "card_sha256": hashlib.sha256(json.dumps(head["card"]).encode()).hexdigest()}
     (folder / f"memory-{digest}.arrays").write_bytes(content)
-    text = json.dumps({"format": model_file.FORMAT, "sha256": digest, "arrays": [], "card": {}} | head)
-    (folder / "memory.card.json").write_text(text)
+    (folder / "memory.card.json").write_text(json.dumps(head | hashes | said))
 
 
 def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
@@ -153,9 +156,10 @@ CARDS = {
     "a key twice": b'{"format": 1, "format": 1}',
     "no format": b"{}",
     "format true": b'{"format": true}',
-    "another format": b'{"format": 2}',
-    "nothing but a format": b'{"format": 1}',
-    "a path for a hash": b'{"format": 1, "sha256": "../../etc/passwd", "arrays": [], "card": {}}',
+    "another format": b'{"format": 1}',
+    "nothing but a format": b'{"format": 2}',
+    "a path for a hash": b'{"format": 2, "name": "memory", "sha256": "../../etc/passwd", "card_sha256": "", '
+    b'"arrays": [], "card": {}}',
     "too large": b" " * (2**20 + 1),
 }
 
@@ -223,6 +227,38 @@ def test_damage_anywhere_in_the_arrays_is_seen(tmp_path: Path) -> None:
             path.write_bytes(damaged)
             with pytest.raises(AuditError, match="its sha256 is not"):
                 load(tmp_path, "memory")
+
+
+def edited(card: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    head = json.loads(card.read_text())
+    change(head)
+    card.write_text(json.dumps(head))
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "what the card says": lambda head: head["card"].update(value=2.0),
+    "a key more": lambda head: head["card"].update(more=None),
+    "the array's type": lambda head: head.update(arrays=[["value", "<i8", [1]]]),
+    "the array's name": lambda head: head.update(arrays=[["bound", "<f8", [1]]]),
+    "the array's shape": lambda head: head.update(arrays=[["value", "<f8", [1, 1]]]),
+    "the model's name": lambda head: head.update(name="walltime"),
+}
+
+
+@pytest.mark.parametrize("change", EDITS.values(), ids=EDITS.keys())
+def test_an_edited_card_is_seen_and_named(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    card = saved(tmp_path)
+    edited(card, change)
+    with pytest.raises(AuditError, match=r"memory\.card\.json: .*; run `audit train` again"):
+        load(tmp_path, "memory")
+
+
+def test_a_model_under_another_name_is_refused(tmp_path: Path) -> None:
+    card, arrays = saved(tmp_path), arrays_file(tmp_path)
+    card.rename(tmp_path / "walltime.card.json")
+    arrays.rename(tmp_path / arrays.name.replace("memory", "walltime"))
+    with pytest.raises(AuditError, match=r"walltime\.card\.json: is the card of another model"):
+        load(tmp_path, "walltime")
 
 
 def test_a_file_larger_than_a_model_is_not_read(tmp_path: Path) -> None:
@@ -310,7 +346,7 @@ SCALARS = st.sampled_from([None, True, 0, 1, -1, 2**70, 0.5, float("nan"), "", "
 JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(SCALARS.map(str), inner))
 
 
-@given(st.dictionaries(st.sampled_from(["format", "sha256", "arrays", "card"]), JSON))
+@given(st.dictionaries(st.sampled_from(["format", "name", "sha256", "card_sha256", "arrays", "card"]), JSON))
 def test_whatever_a_card_says_the_answer_is_a_model_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, head: dict[str, Any]
 ) -> None:

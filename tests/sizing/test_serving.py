@@ -20,7 +20,7 @@ from audit.sizing.known import Known
 from audit.sizing.model_file import load, save
 from audit.sizing.replay import Replay, replay
 from audit.sizing.serving import Served, levels_at
-from audit.sizing.training import served
+from audit.sizing.training import served, usual_pending
 from tests.sizing.clusters import attempts, busy, unbounded
 from tests.sizing.trained import NAMES, job, until
 
@@ -129,10 +129,62 @@ def test_what_jobs_like_it_were_killed_at_is_known(
     )
     histories = Histories.of(problem, Known(problem), Names(["u"], ["a/n"], ["p"]))
     asked = Job("u", "a", "n", "p", 2.0, 16 * GIB, np.nan, np.nan, 1e6)
-    found = histories.bound(histories.groups_of(asked))
+    found = histories.bound(asked, histories.groups_of(asked))
     assert found == (pytest.approx(killed_at * GIB, nan_ok=True), unproven)
-    other = histories.bound(histories.groups_of(replace(asked, cores=3.0)))  # another shape
-    assert np.isnan(other[0])
+
+
+@pytest.mark.parametrize(
+    ("cores", "gpus", "is_known"),
+    [
+        (4.0, 1.0, True),  # as it was killed
+        (8.0, 1.0, True),  # twice the cores
+        (2.0, 1.0, True),  # half
+        (9.0, 1.0, False),
+        (1.0, 1.0, False),
+        (np.nan, np.nan, True),  # not said
+        (4.0, 2.0, False),
+        (4.0, 0.0, False),
+    ],
+)
+def test_what_killed_a_job_of_about_its_size_is_known(cores: float, gpus: float, is_known: bool) -> None:
+    made = attempts(1, cores=[4.0], gpus=[1.0], mem_bytes=[4 * GIB])
+    problem = replace(unbounded("memory", made, np.array([4 * GIB]), 4 * GIB), is_bound=np.array([True]))
+    histories = Histories.of(problem, Known(problem), Names(["u"], ["a/n"], ["p"]))
+    asked = Job("u", "a", "n", "p", cores, 16 * GIB, gpus, np.nan, 1e6)
+    assert np.isfinite(histories.bound(asked, histories.groups_of(asked))[0]) == is_known
+
+
+def test_gpus_not_said_are_another_request_than_none(tmp_path: Path) -> None:
+    # of six attempts of one name two asked for no GPU, three did not say, one asked for one
+    gpus = np.array([0.0, np.nan, 0.0, np.nan, np.nan, 1.0])
+    problem = unbounded("memory", attempts(6, gpus=gpus), np.full(6, GIB))
+    histories = Histories.of(problem, Known(problem), Names(["u"], ["a/n"], ["p"]))
+    save(tmp_path, "memory", histories.to_arrays(), {})
+    again = Histories.from_arrays(problem.target, load(tmp_path, "memory").arrays, "there")
+    job = Job("u", "a", "n", "p", np.nan, np.nan, np.nan, np.nan, 1e6)
+    for said, many in ((np.nan, 3), (0.0, 2), (1.0, 1), (2.0, 0)):
+        group = again.groups_of(replace(job, gpus=said))["request"]
+        rows, ended = again.windows["request"].rows(group)
+        assert (len(rows), ended) == (many, many)
+
+
+def test_as_many_of_a_users_jobs_wait_as_is_usual(then: Replay) -> None:
+    model = served(then, NAMES)
+    asked = job(then.problem, len(then.problem) - 1)
+    of_user = then.seen.pending[then.problem.attempts.user == then.problem.attempts.user[-1]]
+    usual = float(np.sort(of_user[-200:])[(min(len(of_user), 200) - 1) // 2])
+    unsaid = model.forecast(replace(asked, pending=None))
+    assert usual > 0
+    assert unsaid.pending == usual
+    assert unsaid.needs.tolist() == model.forecast(replace(asked, pending=usual)).needs.tolist()
+
+
+def test_the_usual_number_is_the_median_of_the_last_two_hundred() -> None:
+    # user 0: 300 decisions with 9 waiting, then 101 with 3 and 99 with 5: of the last 200 the median is 3;
+    # user 2: 1, 4, 7; all together 101 threes, 99 fives, 1, 4, 7: of 203 the 102nd in order is the last 3
+    user = np.repeat([0, 2], [500, 3])
+    pending = np.concatenate([np.repeat([9.0, 3.0, 5.0], [300, 101, 99]), [7.0, 1.0, 4.0]])
+    assert usual_pending(user, pending, np.array([2, 0])).tolist() == [4.0, 3.0, 3.0]
 
 
 def test_the_level_advised_is_the_next_one_that_is_calibrated() -> None:
@@ -153,6 +205,8 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
     "more attempts than ended": lambda a: a.update({"key.ended": np.zeros_like(a["key.ended"])}),
     "users out of order": lambda a: a.update(users=a["users"][::-1].copy()),
     "debts of other users": lambda a: a.update(user_debt=a["user_debt"][:-1]),
+    "pending attempts of other users": lambda a: a.update(pending=a["pending"][:-1]),
+    "fewer pending than none": lambda a: a.update(pending=a["pending"] - 1e6),
     "a weight below nothing": lambda a: a.update(weight=np.array(-1.0)),
     "more scores than are kept": lambda a: a.update(scores=np.zeros((5000, 6))),
     "scores of other levels": lambda a: a.update(scores=np.zeros((10, 3))),
