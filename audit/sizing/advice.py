@@ -42,8 +42,11 @@ def write_advice(cases: Cases, replays: Mapping[str, Replay], path: Path) -> Pat
     rows = rows.with_columns(abstained=pl.all_horizontal(pl.col(c).is_null() for c in _COLUMNS.values()))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    rows.sort(*_KEY, "quantile").write_parquet(beside)
-    return beside.replace(path)
+    try:
+        rows.sort(*_KEY, "quantile").write_parquet(beside)
+        return beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.DataFrame":
