@@ -21,8 +21,8 @@ STEPS = (
     "used is the way that has wasted least so far within its budget of kills.",
     "A margin is added, kept up to date by how far earlier forecasts fell short, so that as large a share of "
     "needs lies at or below the advice as was promised.",
-    "Where fewer than three attempts like it had ended, or margins have not settled, there is no advice and the "
-    "request stays; no advice ever goes above the request.",
+    "Where fewer than three attempts like it had ended, where margins have not settled, or on several nodes, there is "
+    "no advice and the request stays; no advice ever goes above the request.",
     "Kills are a budget, set as a quantile in audit.toml, and not a price: to minimise cost alone would kill far "
     "more jobs than anyone accepts.",
 )
