@@ -212,7 +212,7 @@ def _kept_because(row: Row, one: Resource, advised: frozenset[Resource]) -> str:
         return "its attempts take whole nodes"
     if one not in advised:
         return NOT_ADVISED
-    return "too little was known of its recent attempts when they were submitted: the request is kept"
+    return "too little was known of its recent attempts, or they run on several nodes: the request is kept"
 
 
 def _raise(row: Row, *, by_user: bool) -> Row:
