@@ -104,6 +104,16 @@ class Seen:
 
     def empirical(self, stat: str) -> Floats:
         """A quantile of the groups, from the widest to the narrowest, each weighing n / (n + 8)."""
+        if stat not in self._empirical:
+            self._empirical[stat] = self._narrowed(stat)
+        return self._empirical[stat]
+
+    @cached_property
+    def _empirical(self) -> dict[str, Floats]:
+        """Those already reckoned: several experts ask for the same."""
+        return {}
+
+    def _narrowed(self, stat: str) -> Floats:
         found = self.stat("all", stat)
         for group in reversed(GROUPS[:-1]):
             own, share = self.stat(group, stat), self._shares[:, _ROW[group]]
