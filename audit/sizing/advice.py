@@ -12,7 +12,7 @@ from audit.sizing.bounds import killed_at, most_like, used_all
 from audit.sizing.cases import Cases
 from audit.sizing.policy import at_least_known, at_most_asked, never_fewer, whole
 from audit.sizing.replay import Replay
-from audit.workspace import GIB, QUANTILES
+from audit.workspace import QUANTILES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,7 @@ _COLUMNS = {"memory": "mem_bytes", "gpus": "gpus", "cores": "cores"}  # of the t
 _KEY = ("cluster", "job_id_raw", "submit")
 
 
-def write_advice(cases: Cases, replays: Mapping[str, Replay], path: Path) -> Path:
+def write_advice(cases: Cases, replays: Mapping[str, Replay], path: Path, mem_step_bytes: float) -> Path:
     """Writes one row an attempt and quantile: amounts over all nodes, NULL where the request is kept.
 
     A file is replaced whole: a reader finds the old one or the new one.
@@ -37,7 +37,7 @@ def write_advice(cases: Cases, replays: Mapping[str, Replay], path: Path) -> Pat
     told = [pl.DataFrame(schema=schema | dict.fromkeys(_COLUMNS.values(), pl.Float64))]
     for target, column in _COLUMNS.items():
         if target in replays and (target != "cores" or cases.lowers_cores):
-            told += [_told(cases, replays[target], quantile, column) for quantile in QUANTILES]
+            told += [_told(cases, replays[target], quantile, column, mem_step_bytes) for quantile in QUANTILES]
     rows = pl.concat(told, how="diagonal").group_by(*_KEY, "quantile").agg(pl.col(c).max() for c in _COLUMNS.values())
     rows = rows.with_columns(abstained=pl.all_horizontal(pl.col(c).is_null() for c in _COLUMNS.values()))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def write_advice(cases: Cases, replays: Mapping[str, Replay], path: Path) -> Pat
         beside.unlink(missing_ok=True)
 
 
-def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.DataFrame":
+def _told(cases: Cases, replay: Replay, quantile: float, column: str, mem_step_bytes: float) -> "pl.DataFrame":
     import polars as pl
 
     problem, target = replay.problem, replay.problem.target.name
@@ -57,7 +57,7 @@ def _told(cases: Cases, replay: Replay, quantile: float, column: str) -> "pl.Dat
     forecast = np.where(replay.abstained, np.nan, replay.issued[:, LEVELS.index(quantile)])
     amount = whole(problem.target, np.where(np.isfinite(forecast), np.exp(forecast), np.nan))
     if target == "memory":
-        amount = at_least_known(amount, *killed_at(replay.known), step=GIB)
+        amount = at_least_known(amount, *killed_at(replay.known), step=mem_step_bytes)
     if problem.target.whole:
         amount[used_all(replay.known)] = np.nan
     amount[key.nodes > 1] = np.nan  # how it is spread over nodes is not known: one fat node must not be hidden

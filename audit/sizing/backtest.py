@@ -31,20 +31,27 @@ class BackTest:
 
 def back_test(cases: Cases, targets: Sequence[str] = (), watch: Watch = lambda _: None) -> BackTest:
     """Plays through the targets asked for (none: all). NoReportError where none of them has enough attempts."""
+    few = too_few(cases, targets, "nothing to score", "measure longer or ingest more")
+    scores = []
+    for name in cases.problems:
+        if name not in few and (not targets or name in targets):
+            scores.append(score(replay(cases.problems[name], watch=partial(_watch, watch, name)), cases.users))
+    return BackTest(scores, few)
+
+
+def too_few(cases: Cases, targets: Sequence[str], so: str, remedy: str) -> dict[str, int]:
+    """The targets (of those asked for; none: all) with too few finished attempts measured, and how many these are.
+
+    NoReportError, saying what follows (`so`), where that is all of them.
+    """
     finished = {name: _finished(p) for name, p in cases.problems.items() if not targets or name in targets}
     finished |= dict.fromkeys((name for name in targets if name not in finished), 0)
-    too_few = {name: count for name, count in finished.items() if count < LEAST_FINISHED}
-    if len(too_few) == len(finished):
+    few = {name: count for name, count in finished.items() if count < LEAST_FINISHED}
+    if len(few) == len(finished):
         most = max(finished.values(), default=0)
-        raise NoReportError(
-            f"no target was measured in {LEAST_FINISHED} finished attempts (the most: {most}): nothing to score",
-            remedy="measure longer or ingest more",
-        )
-    scores = []
-    for name, count in finished.items():
-        if count >= LEAST_FINISHED:
-            scores.append(score(replay(cases.problems[name], watch=partial(_watch, watch, name)), cases.users))
-    return BackTest(scores, too_few)
+        what = f"no target was measured in {LEAST_FINISHED} finished attempts (the most: {most}): {so}"
+        raise NoReportError(what, remedy=remedy)
+    return few
 
 
 def document(scores: Sequence[dict[str, Any]], *, generated_sample: bool) -> dict[str, Any]:

@@ -18,7 +18,6 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -109,26 +108,6 @@ def load(folder: Path, name: str) -> Model:
 def card_path(folder: Path, name: str) -> Path:
     """Where the card of a model is."""
     return folder / f"{name}.card.json"
-
-
-def pack_text(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Any texts, lone surrogates and NUL included, as bytes and the offsets between them (one more than texts)."""
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), np.uint8), offsets
-
-
-def unpack_text(content: NDArray[Any], offsets: NDArray[Any], *, where: str = "the model") -> list[str]:
-    """The texts that `pack_text` packed; AuditError where the arrays are no such pair."""
-    fits = content.dtype == np.uint8 and offsets.dtype == np.int64 and content.ndim == offsets.ndim == 1
-    if not fits or len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(content) or (np.diff(offsets) < 0).any():
-        raise damaged(where, "its texts are not where it says")
-    joined = content.tobytes()
-    try:
-        return [joined[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(offsets.tolist())]
-    except UnicodeDecodeError:
-        raise damaged(where, "its texts are not UTF-8") from None
 
 
 def damaged(where: Path | str, what: str) -> AuditError:

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from audit.errors import AuditError, NoReportError
+from audit.errors import AuditError
 from audit.sizing.attempts import LEVELS
-from audit.sizing.backtest import document, write
+from audit.sizing.backtest import document, too_few, write
 from audit.sizing.calibration import SETTINGS
 from audit.sizing.cases import Cases
 from audit.sizing.identity import Names
 from audit.sizing.model_set import Facts, TargetModel, earlier_model, guarded, remove_others, save_model
 from audit.sizing.policy import POLICY
-from audit.sizing.replay import LEAST_FINISHED, Replay, replay
+from audit.sizing.replay import Replay, replay
 from audit.sizing.scores import score
 from audit.sizing.training import Comparison, compare, kept, served, taken
 from audit.sizing.waste import killed, waste
@@ -56,21 +56,13 @@ def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _:
 
     NoReportError where no target has enough: nothing is written then, and the model of other clusters serves.
     """
-    finished = {
-        name: int((np.isfinite(p.need) & np.isfinite(p.attempts.end_s)).sum()) for name, p in cases.problems.items()
-    }
-    too_few = {name: count for name, count in finished.items() if count < LEAST_FINISHED}
-    if len(too_few) == len(finished):
-        most = max(finished.values(), default=0)
-        raise NoReportError(
-            f"no target was measured in {LEAST_FINISHED} finished attempts (the most: {most}): there is no model",
-            remedy="measure longer or ingest more; until then `audit estimate` shows what other clusters teach",
-        )
+    remedy = "measure longer or ingest more; until then `audit estimate` shows what other clusters teach"
+    few = too_few(cases, (), "there is no model", remedy)
     models, replays, scores = {}, {}, []
     unreadable: dict[str, str] = {}
     names = Names(cases.users, cases.names, cases.partitions)
     for name, problem in cases.problems.items():
-        if name in too_few:
+        if name in few:
             continue
         replayed = replay(problem, watch=lambda what, name=name: watch(f"{name}: {what}"))  # type: ignore[misc]
         watch(f"{name}: scoring")
@@ -85,7 +77,7 @@ def train(cases: Cases, setting: Setting, folder: Path, watch: Watch = lambda _:
         save_model(folder, model)
     remove_others(folder, set(models))
     write(document(scores, generated_sample=setting.generated_sample), folder)
-    return Training(models, replays, too_few, unreadable)
+    return Training(models, replays, few, unreadable)
 
 
 Earlier = tuple[TargetModel, Comparison] | None

@@ -54,7 +54,7 @@ def train_in(workspace: "Workspace", *, as_json: bool = False) -> ExitCode:
         finally:
             progress.done()
         prices = write_prices(store.connection, config.prices, workspace.models)
-        write_advice(known, trained.replays, workspace.replay)
+        write_advice(known, trained.replays, workspace.replay, config.policy.mem_step_bytes)
     if as_json:
         print_json([dict(model.card) for model in trained.models.values()])
     else:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audit.errors import AuditError
 from audit.sizing import model_file
-from audit.sizing.model_file import load, pack_text, save, unpack_text
+from audit.sizing.model_file import load, save
 
 ARRAYS = {
     "bound": np.array([0.5, np.nan, -np.inf]),
@@ -298,48 +298,6 @@ def test_saving_replaces_a_link_rather_than_what_it_points_to(tmp_path: Path) ->
 
 
 ANY_TEXT = st.text(st.characters())  # lone surrogates, NUL and line feeds included
-
-
-@given(st.lists(ANY_TEXT, max_size=20))
-def test_any_texts_come_back(texts: list[str]) -> None:
-    assert unpack_text(*pack_text(texts)) == texts
-
-
-def test_texts_that_only_together_make_a_letter_stay_apart() -> None:
-    texts = ["\ud83d", "\ude00", "\U0001f600", "", "\0", "a\nb"]
-    assert unpack_text(*pack_text(texts)) == texts
-
-
-@pytest.mark.parametrize(
-    ("content", "offsets"),
-    [
-        (b"ab", []),
-        (b"ab", [0, 1]),
-        (b"ab", [1, 2]),
-        (b"ab", [0, 3]),
-        (b"ab", [0, 2, 1, 2]),
-        (b"ab", [0, -1, 2]),
-        (b"\xff\xfe", [0, 2]),
-        ("é".encode(), [0, 1, 2]),
-    ],
-)
-def test_texts_that_cannot_be_are_one_line(content: bytes, offsets: list[int]) -> None:
-    with pytest.raises(AuditError, match="run `audit train` again"):
-        unpack_text(np.frombuffer(content, np.uint8), np.array(offsets, np.int64))
-
-
-@pytest.mark.parametrize(
-    ("content", "offsets"),
-    [
-        (np.zeros(2, np.float64), np.array([0, 2])),
-        (np.zeros((1, 2), np.uint8), np.array([0, 1])),
-        (np.zeros(2, np.uint8), np.array([0.0, 2.0])),
-        (np.zeros(2, np.uint8), np.array(2)),
-    ],
-)
-def test_texts_of_another_type_are_one_line(content: Any, offsets: Any) -> None:
-    with pytest.raises(AuditError, match="run `audit train` again"):
-        unpack_text(content, offsets)
 
 
 SCALARS = st.sampled_from([None, True, 0, 1, -1, 2**70, 0.5, float("nan"), "", "a", "<f8", "0" * 64, "\ud800"])
