@@ -13,7 +13,7 @@ from audit import __version__
 from audit.errors import AuditError, ExitCode
 from audit.site import site_commands
 from audit.verbs import backtest as backtests
-from audit.verbs import engagement, sizing
+from audit.verbs import engagement, fleet, sizing
 from audit.verbs import recommend as recommends
 from audit.verbs import report as reports
 
@@ -85,43 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug", action="store_true", help="show a traceback where something fails")
     parsers = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    init = _verb(
-        parsers,
-        "init",
-        engagement.init,
-        "make the folder of an engagement",
-        "audit init alpha --cluster alpha --timezone Europe/Berlin",
-    )
-    init.add_argument("folder", metavar="DIR", type=Path, help="the folder to make")
-    init.add_argument("--cluster", required=True, help="the cluster's name in the accounting")
-    init.add_argument("--timezone", required=True, help="of times without offset, e.g. Europe/Berlin or UTC")
-    init.add_argument("--from", dest="window_from", metavar="TIME", help="the window's start, e.g. 2026-05-01")
-    init.add_argument("--to", dest="window_to", metavar="TIME", help="its end, exclusive")
-    init.add_argument("--nodes", metavar="HOSTLIST", help='the slice, e.g. "n[001-016]"; default: every node')
-    init.add_argument(
-        "--partition", action="append", default=[], help="the slice: all nodes of this partition; may be repeated"
-    )
-
-    ingest = _verb(
-        parsers,
-        "ingest",
-        engagement.ingest,
-        "take evidence into the store",
-        "audit ingest sacct-*.txt nodes.txt node-events.txt",
-        site_commands(),
-    )
-    ingest.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="dumps, folders of dumps, or - for standard input; plain, gz, xz or zst; "
-        "none: whatever stands in evidence/ and was not taken yet",
-    )
-    ingest.add_argument("--columns", metavar="A,B,…", default="", help="the columns of a dump without header")
-    ingest.add_argument(
-        "--delimiter", default="", help=r"its delimiter, where a header does not tell, e.g. '|' or '\x1f'"
-    )
-    ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
+    _evidence_verbs(parsers)
 
     report = _verb(
         parsers,
@@ -142,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--real-names", action="store_true", help="users by name, not by pseudonym")
     report.add_argument("--json", action="store_true", help="print report.json instead of the summary")
 
+    _fleet_verbs(parsers)
     _size_verbs(parsers)
 
     backtest = _verb(
@@ -213,6 +178,115 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--only-generate", action="store_true", help="stop once the evidence is written")
     return parser
+
+
+def _evidence_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """`audit init` and `audit ingest`."""
+    init = _verb(
+        parsers,
+        "init",
+        engagement.init,
+        "make the folder of an engagement",
+        "audit init alpha --cluster alpha --timezone Europe/Berlin",
+    )
+    init.add_argument("folder", metavar="DIR", type=Path, help="the folder to make")
+    init.add_argument("--cluster", required=True, help="the cluster's name in the accounting")
+    init.add_argument("--timezone", required=True, help="of times without offset, e.g. Europe/Berlin or UTC")
+    init.add_argument("--from", dest="window_from", metavar="TIME", help="the window's start, e.g. 2026-05-01")
+    init.add_argument("--to", dest="window_to", metavar="TIME", help="its end, exclusive")
+    init.add_argument("--nodes", metavar="HOSTLIST", help='the slice, e.g. "n[001-016]"; default: every node')
+    init.add_argument(
+        "--partition", action="append", default=[], help="the slice: all nodes of this partition; may be repeated"
+    )
+
+    ingest = _verb(
+        parsers,
+        "ingest",
+        engagement.ingest,
+        "take evidence into the store",
+        "audit ingest sacct-*.txt nodes.txt node-events.txt",
+        site_commands(),
+    )
+    ingest.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="dumps, folders of dumps, or - for standard input; plain, gz, xz or zst; "
+        "none: whatever stands in evidence/ and was not taken yet",
+    )
+    ingest.add_argument("--columns", metavar="A,B,…", default="", help="the columns of a dump without header")
+    ingest.add_argument(
+        "--delimiter", default="", help=r"its delimiter, where a header does not tell, e.g. '|' or '\x1f'"
+    )
+    ingest.add_argument("--json", action="store_true", help="what came of each file, as JSON")
+
+
+def _fleet_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """`audit deploy`, `audit status`, `audit collect` and `audit teardown`."""
+    deploy = _verb(
+        parsers,
+        "deploy",
+        fleet.deploy,
+        "check the slice's nodes and put the collectors on them",
+        "audit deploy --check            # the table of checks; nothing stays on the nodes\n"
+        "  audit deploy --become --days 14\n"
+        "  audit deploy --ssh-common-args '-J bastion'",
+    )
+    deploy.add_argument("--check", action="store_true", help="stop after the checks")
+    deploy.add_argument(
+        "--days", type=_days, metavar="N", help="the window's length from now (default: window.to, else fleet.days)"
+    )
+    _take_over(deploy)
+    _reached(deploy)
+
+    status = _verb(
+        parsers,
+        "status",
+        fleet.status,
+        "say how the collectors fare and whether the window will be covered",
+        "audit status\n  audit status --watch 30\n  audit status --json",
+    )
+    status.add_argument(
+        "--watch", nargs="?", type=_count, const=30, metavar="SECONDS", help="again and again, every 30 s or so many"
+    )
+    _reached(status)
+
+    collect = _verb(
+        parsers,
+        "collect",
+        fleet.collect,
+        "bring home what is new, telemetry and accounting, and ingest it",
+        "audit collect                   # safe to repeat, daily\n  audit collect --telemetry-only",
+    )
+    collect.add_argument("--telemetry-only", action="store_true", help="do not ask Slurm's accounting")
+    _reached(collect)
+
+    teardown = _verb(
+        parsers,
+        "teardown",
+        fleet.teardown,
+        "take the collectors away, and prove that nothing is left",
+        "audit teardown\n  audit teardown --discard        # segments not collected are lost",
+    )
+    teardown.add_argument("--discard", action="store_true", help="remove segments that were not collected, too")
+    _take_over(teardown)
+    _reached(teardown)
+
+
+def _take_over(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--take-over", action="store_true", help="also where another engagement's collector stands")
+
+
+def _reached(verb: argparse.ArgumentParser) -> None:
+    """What the verbs over Ansible share. Everything else is the user's ssh_config, ansible.cfg and ANSIBLE_*."""
+    verb.add_argument("--json", action="store_true", help="as JSON")
+    verb.add_argument("--forks", type=_count, default=0, metavar="N", help="hosts at once (default: Ansible's, 5)")
+    verb.add_argument("--user", default="", help="who logs in (default: as SSH says)")
+    verb.add_argument("--become", action="store_true", help="become root on the nodes")
+    verb.add_argument("--become-method", default="", metavar="METHOD", help="sudo, su, doas, … (default: Ansible's)")
+    verb.add_argument(
+        "--ssh-common-args", default="", metavar="ARGS", help="for ssh, sftp and scp, e.g. '-J bastion' or '-F FILE'"
+    )
 
 
 def _size_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -295,6 +369,13 @@ def _count(text: str) -> int:
     if number is None or number < 1:
         raise argparse.ArgumentTypeError("expects a whole number above 0")
     return number
+
+
+def _days(text: str) -> float:
+    days = _share(text)
+    if not 0 < days <= 92:
+        raise argparse.ArgumentTypeError("expects days, at most 92")
+    return days
 
 
 def _limit(text: str) -> int:

@@ -14,6 +14,15 @@ def sacct_command(first: str = "2026-05-01", last: str = "2026-05-02") -> str:
     return f"SLURM_TIME_FORMAT=%s sacct -a -D -P --delimiter=$'\\x1f' -S {first} -E {last} -o {','.join(SITE_FIELDS)}"
 
 
+def sreport_command(first: str, last: str) -> str:
+    """The command for Slurm's own utilization of the days from `first` up to, not including, `last`, in UTC.
+
+    Its banner names the span in epoch seconds. Slurm fills the figures in once an hour: ask later than that.
+    """
+    kind = "-P -t Seconds -T cpu,mem,gres/gpu cluster utilization"
+    return f"TZ=UTC SLURM_TIME_FORMAT=%s sreport {kind} start={first} end={last}"
+
+
 def site_commands() -> str:
     """What to run at a site, ready to paste into bash on a node with Slurm's commands."""
     daily = sacct_command('"$day"', '"$(date -d "$day + 1 day" +%F)"')

@@ -1,6 +1,7 @@
 """One engagement is one folder: the paths in it, and `audit.toml`, read, checked and written."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -40,6 +41,19 @@ class Policy:
 
 
 @dataclass(frozen=True)
+class Fleet:
+    """How the slice's nodes are reached, and how finely they are watched. `become` None: as Ansible is set up."""
+
+    controller: str = "localhost"
+    inventory: str = ""
+    python: str = ""
+    become: bool | None = None
+    days: float = 14.0
+    sample_s: float = 10.0
+    interval_s: float = 60.0
+
+
+@dataclass(frozen=True)
 class Config:
     """`audit.toml`, checked. Window bounds are UTC; None means the span of the accounting ingested."""
 
@@ -53,6 +67,7 @@ class Config:
     node_sizes: tuple[NodeSize, ...] = ()
     prices: Prices = field(default_factory=Prices)
     policy: Policy = field(default_factory=Policy)
+    fleet: Fleet = field(default_factory=Fleet)
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,11 @@ class Workspace:
         return self.models / "replay.parquet"
 
     @property
+    def fleet(self) -> Path:
+        """What is deployed from here, and where transfers arrive."""
+        return self.root / "fleet"
+
+    @property
     def out(self) -> Path:
         """Reports."""
         return self.root / "out"
@@ -90,6 +110,8 @@ class Workspace:
 
 _LARGEST = 1e9  # of cores, GiB and GPUs: what is larger is a slip, and must not overflow
 _YEARS = range(1980, 2200)
+_LONGEST_DAYS = 92
+HOST = re.compile(r"(?!(?:all|ungrouped|audit)$)[A-Za-z0-9][A-Za-z0-9._-]{0,252}")  # no pattern of Ansible's, no option
 
 
 class _Wrong(Exception):
@@ -131,6 +153,30 @@ def _amount(value: Any) -> float:
 def _positive(value: Any) -> float:
     if _amount(value) == 0:
         raise _Wrong("expects a number above 0")
+    return float(value)
+
+
+def _host(value: Any) -> str:
+    if not HOST.fullmatch(_text(value)):
+        raise _Wrong('expects the name of one host, e.g. "ctl"')
+    return str(value)
+
+
+def _program(value: Any) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9/._-]+", _text(value)):
+        raise _Wrong('expects the path of an interpreter, e.g. "/usr/bin/python3.9"')
+    return str(value)
+
+
+def _days(value: Any) -> float:
+    if _positive(value) > _LONGEST_DAYS:
+        raise _Wrong(f"expects days, at most {_LONGEST_DAYS}")
+    return float(value)
+
+
+def _seconds(value: Any) -> float:
+    if not 1 <= _amount(value) <= 3600:
+        raise _Wrong("expects seconds, from 1 to 3600")
     return float(value)
 
 
@@ -176,6 +222,15 @@ _KEYS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "window": {"from": _moment, "to": _moment},
     "slice": {"nodes": _hosts, "partitions": _texts},
     "nodes": {"names": _hosts, "cores": _positive, "mem_gib": _gib, "gpus": _amount, "gpu_type": _text},
+    "fleet": {
+        "controller": _host,
+        "inventory": _text,
+        "python": _program,
+        "become": _flag,
+        "days": _days,
+        "sample_s": _seconds,
+        "interval_s": _seconds,
+    },
     "policy": {"coverage_floor": _share, "mem_step_gib": _gib, "quantile": _quantile, "whole_node_partitions": _texts},
 }
 _TABLES = {*_KEYS, "prices"} - {""}
@@ -242,7 +297,7 @@ def parse_config(text: str, *, where: str = CONFIG_NAME, folder: Path = Path()) 
     bounds = {key: to_utc(moment, top["timezone"]) for key, moment in window.items()}
     if len(bounds) == 2 and bounds["from"] >= bounds["to"]:
         raise fail("window", "to", "is not after window.from; the window is from inclusive, to exclusive")
-    area, policy = (section(t, raw.get(t, {})) for t in ("slice", "policy"))
+    area, policy, fleet = (section(t, raw.get(t, {})) for t in ("slice", "policy", "fleet"))
     sizes = raw.get("nodes", [])
     if not isinstance(sizes, list):
         raise fail("", "nodes", "is a list of tables; write [[nodes]]")
@@ -264,6 +319,7 @@ def parse_config(text: str, *, where: str = CONFIG_NAME, folder: Path = Path()) 
             quantile=policy.get("quantile", Policy.quantile),
             whole_node_partitions=policy.get("whole_node_partitions", ()),
         ),
+        fleet=Fleet(**fleet),
     )
 
 
@@ -338,6 +394,13 @@ def config_text(
         f"mem_step_gib = {Policy.mem_step_bytes // GIB}           # memory requests are rounded up to this",
         f"quantile = {Policy.quantile:g}            # of jobs that need no more than is advised: {levels}",
         "whole_node_partitions = [] # partitions that hand out whole nodes",
+        "",
+        "[fleet]                    # the measurement window: audit deploy, status, collect, teardown",
+        '# controller = "ctl"       # where sacct and scontrol run; default: this machine',
+        '# inventory = "hosts.ini"  # an Ansible inventory of yours; default: the slice\'s nodes, by name',
+        f"# days = {Fleet.days:g}                # of a window without an end; sample_s = {Fleet.sample_s:g}, "
+        f"interval_s = {Fleet.interval_s:g}",
+        '# become = true            # become root there; python = "/usr/bin/python3.9" if another than found',
         "",
     ]
     return "\n".join(lines)

@@ -8,8 +8,9 @@ WITH summary AS (
     FROM gpu_summary WHERE gpu IS NULL GROUP BY cluster, job_id_raw, submit
 ), seen AS (
     SELECT j.cluster, j.job_id_raw, j.submit, j.state, j.end_time, t.cores_max,
+        least(1.0, t.cpu_watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0)) AS core_watched_share,
         coalesce(epoch(j.end_time) - epoch(j.start_time) - coalesce(j.suspended_s, 0), j.elapsed_s) AS run_s,
-        CASE WHEN t.watched_s >= 0.95 * j.elapsed_s * coalesce(j.node_count, 1) THEN nullif(t.cpu_s, 0) END AS watched_cpu_s,
+        CASE WHEN t.cpu_watched_s >= 0.95 * j.elapsed_s * coalesce(j.node_count, 1) THEN nullif(t.cpu_s, 0) END AS watched_cpu_s,
         CASE WHEN j.end_time IS NOT NULL AND NOT coalesce(s.was_resized, false)
             THEN coalesce(nullif(j.cpu_s, 0), s.cpu_s) END AS accounted_cpu_s,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.cpu_s, 0) END AS summary_cpu_s
@@ -23,7 +24,7 @@ WITH summary AS (
         WHEN accounted_cpu_s IS NOT NULL THEN 'accounting' WHEN summary_cpu_s IS NOT NULL THEN 'jobstats' END AS core_source
     FROM seen
 )
-SELECT cluster, job_id_raw, submit, core_source, cores_max,
+SELECT cluster, job_id_raw, submit, core_source, cores_max, core_watched_share,
     CASE WHEN core_source IS NOT NULL THEN coalesce(watched_cpu_s, accounted_cpu_s, summary_cpu_s) / run_s END AS cores_used,
     CASE WHEN core_source IS NOT NULL THEN core_source = 'accounting' AND state IN ('TIMEOUT', 'CANCELLED',
         'OUT_OF_MEMORY', 'NODE_FAIL', 'DEADLINE', 'PREEMPTED', 'REQUEUED') END AS cpu_is_bound,

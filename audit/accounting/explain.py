@@ -17,6 +17,7 @@ from audit.accounting.rows import Row, only, ratio
 _OVER_ATTEMPTS = ("attempts", "families", "users", "partitions", "jobs", "advice", "abstained")
 _TAKEN = {
     "share": "it is the total of amount over the total of of_amount",
+    "max": "it is the largest of these",
     "p10": "it is the amount that a tenth of these attempts do not exceed",
     "p50": "it is the amount that half of these attempts do not exceed",
     "p90": "it is the amount that nine tenths of these attempts do not exceed",
@@ -157,7 +158,8 @@ def _why(report: Row, found: Found) -> list[str]:
     """Why it is NULL; else what it leaves out, or where a setting is stated."""
     reasons, figure = report["reasons"], found.figure
     key = found.key.removesuffix("_per_month")
-    own = [reasons[k] for k in (key, key.rpartition(".")[0]) if k in reasons]
+    parts = key.split(".")
+    own = [reasons[k] for k in (".".join(parts[:end]) for end in range(len(parts), 0, -1)) if k in reasons]
     if found.value is not None:
         return [*own, figure.stated]
     leaf = key.rpartition(".")[2]

@@ -16,6 +16,7 @@ from audit.accounting.reasons import INCOMPLETE_HOURS, MONTH_FROM_HOURS, LeftOut
 from audit.accounting.recoverable import actions, by_resource, recoverable
 from audit.accounting.rows import Row, less, only, ratio, rows, times
 from audit.accounting.views import create_views
+from audit.accounting.window import sreport, telemetry
 from audit.workspace import Config, Workspace
 
 MONTH_HOURS = 730
@@ -45,6 +46,8 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
     gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()
     rejects = rows(connection, "rejects")
+    down_known = nodes.get("down_usd") is not None
+    roll_up, no_sreport = sreport(connection, whole_cluster=whole_cluster, down_known=down_known)
     report = {
         "schema": "audit-report/1",
         "version": __version__,
@@ -71,7 +74,9 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         "gpus": sections.gpus(connection),
         "use": sections.use(connection),
         "node_coverage": sections.node_coverage(connection),
+        "telemetry": telemetry(connection),
         "reconciliation": sections.reconciliation(connection, hours["held"], whole_cluster),
+        "sreport": roll_up,
         "measured": [_plain(m) for m in measured.values()],
         "efficiency": {
             short: ratio(measured[name]["used_hours"], measured[name]["measured_hours"])
@@ -91,6 +96,7 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
         held_nothing=reach["idle_attempts"],
         unknown=_unknown(connection, mode, config),
         advance=advance,
+        no_sreport=no_sreport,
     )
     report["sizing"] = back_test(workspace)
     report["reasons"] = reasons_for(report, mode, left_out)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-Take = Literal["sum", "share", "p10", "p50", "p90", "spread"]
+Take = Literal["sum", "share", "max", "p10", "p50", "p90", "spread"]
 Scale = Literal["", "month", "low price", "high price", "list price", "observed hours"]
 
 # The lists whose rows a figure can be asked of, with the keys that name a row: families.ACCOUNT/FAMILY.held_usd.
@@ -25,6 +25,7 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "families": ("account", "family"),
     "users": ("user",),
     "gpus.never_touched": ("partition",),
+    "telemetry.unattributed": ("kind",),
     "rejects.by_reason": ("reason",),
 }
 
@@ -35,7 +36,8 @@ class Figure:
 
     `rows` says what stands behind it, as `query/explain_ROWS.sql` lists it, "" where that is a setting, told in
     `stated`. `measure` is what a row adds; `take` how the figure comes of them: their sum, one sum over another
-    (share), a point of them in order, or the spread of draws from them; `scale` what that is multiplied by.
+    (share), the largest (max), a point of them in order, or the spread of draws from them; `scale` what that is
+    multiplied by.
     """
 
     key: str
@@ -269,6 +271,57 @@ def _gpus() -> Iterator[Figure]:
         yield Figure(f"gpus.never_touched.*.{key}", label, "attempts", measure)
 
 
+def _telemetry() -> Iterator[Figure]:
+    yield Figure("telemetry.coverage", "Watched", "collectors", "watched", "share")
+    for key, label, measure in (
+        ("nodes", "Nodes of the slice", "nodes"),
+        ("watched_nodes", "Nodes with a collector", "watched_nodes"),
+        ("watched_hours", "Node-hours watched", "watched"),
+        ("window_hours", "Node-hours of the window", "window"),
+    ):
+        yield Figure(f"telemetry.{key}", label, "collectors", measure)
+    yield Figure("telemetry.gaps", "Gaps", "gaps")
+    yield Figure("telemetry.clock_steps", "Clock steps", "clock", "steps")
+    yield Figure("telemetry.clock_nodes", "Nodes with clock steps", "clock", "nodes")
+    overhead: tuple[tuple[str, str, str, Take], ...] = (
+        ("nodes", "Nodes that tell their cost", "told", "sum"),
+        ("cpu_share", "CPU of collectors", "cpu", "share"),
+        ("worst_cpu_share", "CPU of a collector, at worst", "cpu_share", "max"),
+        ("rss_bytes_max", "Memory of a collector, at most", "rss", "max"),
+        ("written_bytes_per_day", "Written a day", "written", "share"),
+        ("worst_written_bytes_per_day", "Written a day, at worst", "written_bytes_per_day", "max"),
+        ("missed", "Samples missed", "missed", "sum"),
+        ("late_max_s", "Latest sample", "late", "max"),
+    )
+    for key, label, measure, take in overhead:
+        yield Figure(f"telemetry.overhead.{key}", label, "collectors", measure, take)
+    for key, label in (("nodes", "Nodes"), ("intervals", "Intervals"), ("hours", "Hours")):
+        yield Figure(f"telemetry.unattributed.*.{key}", f"{label} of what is nobody's", "unattributed", key)
+    for key, label in (
+        ("gpus", "GPUs seen"),
+        ("watched_gpu_hours", "GPU-hours watched"),
+        ("mig_gpus", "GPUs in MIG mode"),
+        ("mig_gpu_hours", "GPU-hours in MIG mode"),
+        ("shared_gpu_hours", "GPU-hours shared"),
+        ("throttled_gpu_hours", "GPU-hours throttled"),
+        ("throttle_measured_gpu_hours", "GPU-hours with clocks measured"),
+        ("touched_gpu_hours", "GPU-hours touched"),
+        ("io_bound_gpu_hours", "GPU-hours I/O-bound"),
+        ("io_measured_gpu_hours", "GPU-hours with I/O measured"),
+    ):
+        yield Figure(f"telemetry.gpus.{key}", label, "cards", key)
+    memory: tuple[tuple[str, str, str, Take], ...] = (
+        ("attempts", "Attempts with both peaks", "mem_beside", "sum"),
+        ("only_cgroup_attempts", "Attempts with the cgroup's peak alone", "mem_cgroup_only", "sum"),
+        ("cgroup_p50_bytes", "Peak by the cgroup", "mem_cgroup_bytes", "p50"),
+        ("accounting_p50_bytes", "Peak by accounting", "mem_accounting_bytes", "p50"),
+        ("lower_p50_share", "Accounting's peak is lower by", "mem_lower_share", "p50"),
+        ("missed_attempts", "Peaks that accounting missed", "mem_missed", "sum"),
+    )
+    for key, label, measure, take in memory:
+        yield Figure(f"telemetry.memory.{key}", label, "attempts", measure, take)
+
+
 FIGURES: tuple[Figure, ...] = (
     Figure("attempts", "Attempts", "attempts", "attempts"),
     Figure("jobs", "Jobs", "jobs", "attempts"),
@@ -300,6 +353,7 @@ FIGURES: tuple[Figure, ...] = (
     *_held_by("families"),
     *_families(),
     *_gpus(),
+    *_telemetry(),
     Figure("rejects.rows", "Records not read", "rejects", "rows"),
     Figure("rejects.by_reason.*.rows", "Records not read", "rejects", "rows"),
 )

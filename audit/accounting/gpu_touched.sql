@@ -5,7 +5,8 @@
 WITH seen AS (
     SELECT m.cluster, m.job_id_raw, m.submit, m.node, m.uuid AS gpu, 'telemetry' AS source, a.gpu_util, a.most_active,
         a.mem_bytes, a.driver_bytes, coalesce(a.is_contradicted, false) AS is_contradicted,
-        coalesce(a.watched_s, 0) >= 0.95 * coalesce(j.elapsed_s, 0) AS is_watched
+        coalesce(a.watched_s, 0) >= 0.95 * coalesce(j.elapsed_s, 0) AS is_watched,
+        least(1.0, coalesce(a.watched_s, 0) / nullif(j.elapsed_s, 0)) AS watched_share, a.throttled_s
     FROM gpu_map AS m
     JOIN job AS j USING (cluster, job_id_raw, submit)
     LEFT JOIN gpu_activity AS a ON a.cluster = m.cluster AND a.job_id_raw = m.job_id_raw AND a.submit = m.submit
@@ -13,11 +14,11 @@ WITH seen AS (
     WHERE EXISTS (SELECT 1 FROM sample_gpu)
     UNION ALL
     SELECT s.cluster, s.job_id_raw, s.submit, s.node, s.gpu, 'jobstats', s.gpu_util, s.gpu_util, s.gpu_mem_bytes,
-        coalesce(d.driver_bytes, 0), false, true
+        coalesce(d.driver_bytes, 0), false, true, NULL, NULL
     FROM gpu_summary AS s LEFT JOIN gpu_driver AS d USING (cluster, node, gpu)
     WHERE s.gpu IS NOT NULL
 )
-SELECT cluster, job_id_raw, submit, node, gpu, source, gpu_util, mem_bytes, is_contradicted,
+SELECT cluster, job_id_raw, submit, node, gpu, source, gpu_util, mem_bytes, is_contradicted, watched_share, throttled_s,
     CASE WHEN is_contradicted OR gpu_util IS NULL THEN NULL
         WHEN most_active > 0 OR mem_bytes > driver_bytes + 67108864 THEN 1
         WHEN is_watched AND mem_bytes IS NOT NULL THEN 0 END AS touched,

@@ -6,29 +6,31 @@ WITH known AS (
     SELECT cluster, job_id_raw, submit, source, CASE source WHEN 'telemetry' THEN 1 ELSE 2 END AS rank, count(*) AS gpus,
         sum(touched) AS gpus_used,
         coalesce(avg(CASE WHEN touched = 1 THEN gpu_util END), avg(gpu_util)) AS gpu_util, max(mem_bytes) AS vram_peak_bytes, max(reason) AS reason,
-        count(touched) = count(*) AS is_whole, bool_or(is_contradicted) AS is_fault
+        count(touched) = count(*) AS is_whole, bool_or(is_contradicted) AS is_fault,
+        min(watched_share) AS watched_share, sum(throttled_s) AS throttled_s
     FROM gpu_touched GROUP BY cluster, job_id_raw, submit, source
     UNION ALL
     SELECT cluster, job_id_raw, submit, 'accounting', 3, h.held_gpus, h.held_gpus, s.gpu_util, s.gpu_mem_bytes, NULL,
-        h.held_gpus <= 1, false
+        h.held_gpus <= 1, false, NULL, NULL
     FROM span_held AS h JOIN step_memory AS s USING (cluster, job_id_raw, submit)
     WHERE h.held_gpus > 0 AND s.gpu_util > 0
 ), ranked AS (
-    SELECT h.cluster, h.job_id_raw, h.submit, h.held_gpus, h.has_mig, k.source, k.gpus_used, k.gpu_util, k.vram_peak_bytes, k.reason,
+    SELECT h.cluster, h.job_id_raw, h.submit, h.held_gpus, h.has_mig, k.source, k.gpus_used, k.gpu_util, k.vram_peak_bytes, k.reason, k.watched_share, k.throttled_s,
         CASE WHEN k.is_whole AND NOT h.has_mig AND k.gpus >= h.held_gpus AND NOT bool_or(k.is_fault) OVER each_attempt THEN k.rank END AS rank,
         k.rank AS told_rank
     FROM span_held AS h LEFT JOIN known AS k USING (cluster, job_id_raw, submit)
     WHERE h.held_gpus > 0
     WINDOW each_attempt AS (PARTITION BY h.cluster, h.job_id_raw, h.submit)
 ), best AS (
-    SELECT *, row_number() OVER (
+    SELECT * EXCLUDE (watched_share, throttled_s), row_number() OVER (
         PARTITION BY cluster, job_id_raw, submit ORDER BY rank NULLS LAST, (reason IS NULL), told_rank NULLS LAST
-    ) AS nth, max(vram_peak_bytes) OVER (PARTITION BY cluster, job_id_raw, submit) AS most_vram_bytes
-    FROM ranked
+    ) AS nth, max(vram_peak_bytes) OVER each_attempt AS most_vram_bytes,
+        max(watched_share) OVER each_attempt AS watched_share, max(throttled_s) OVER each_attempt AS throttled_s
+    FROM ranked WINDOW each_attempt AS (PARTITION BY cluster, job_id_raw, submit)
 )
 SELECT cluster, job_id_raw, submit, CASE WHEN rank IS NOT NULL THEN source END AS gpu_source,
     CASE WHEN rank IS NOT NULL THEN least(gpus_used, held_gpus) END AS gpus_used,
     CASE WHEN rank IS NOT NULL THEN gpu_util END AS gpu_util,
-    most_vram_bytes AS vram_peak_bytes,
+    most_vram_bytes AS vram_peak_bytes, throttled_s AS gpu_throttled_s, watched_share AS gpu_watched_share,
     CASE WHEN rank IS NULL THEN coalesce(reason, CASE WHEN has_mig THEN 'MIG instances are not told apart' END, 'nothing watched all of its GPUs') END AS gpu_reason
 FROM best WHERE nth = 1

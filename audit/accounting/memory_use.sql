@@ -1,13 +1,13 @@
 -- memory_use: an attempt's peak memory: telemetry where it watched 95 % of the attempt, else what jobstats saw
 -- on every node, else its steps in accounting (its own row where that is
 -- all there is; rss_bound: an upper bound), never below what telemetry saw. Not
--- measured where steps without a peak ran for more than 5 % of its time.
+-- measured where steps without a peak ran for more than 5 % of its time. mem_accounting_bytes: what accounting alone says.
 WITH summary AS (
     SELECT cluster, job_id_raw, submit, sum(node_mem_bytes) AS mem_bytes, count(node_mem_bytes) AS nodes
     FROM gpu_summary WHERE gpu IS NULL GROUP BY cluster, job_id_raw, submit
 ), seen AS (
-    SELECT j.cluster, j.job_id_raw, j.submit, j.end_time, t.is_cache_inflated, s.is_bound, s.max_task_bytes,
-        t.watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0) AS watched_share, t.mem_bytes AS watched_bytes,
+    SELECT j.cluster, j.job_id_raw, j.submit, j.end_time, t.is_cache_inflated, t.kernel_peak_bytes, t.oom_kills, s.is_bound, s.max_task_bytes,
+        least(1.0, t.watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0)) AS watched_share, t.mem_bytes AS watched_bytes,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.mem_bytes, 0) END AS summary_bytes,
         s.mem_bytes AS any_step_bytes, s.job_id_raw IS NOT NULL AS has_steps,
         CASE WHEN s.unmeasured_s <= 0.05 * j.elapsed_s THEN s.mem_bytes
@@ -24,7 +24,8 @@ WITH summary AS (
         WHEN step_bytes IS NOT NULL THEN CASE WHEN coalesce(is_bound, true) THEN 'rss_bound' ELSE 'rss_sum' END END AS mem_source
     FROM seen
 )
-SELECT cluster, job_id_raw, submit, mem_source, watched_share, max_task_bytes, is_cache_inflated,
+SELECT cluster, job_id_raw, submit, mem_source, watched_share, max_task_bytes, is_cache_inflated, kernel_peak_bytes,
+    oom_kills, step_bytes AS mem_accounting_bytes,
     CASE mem_source WHEN 'cgroup' THEN watched_bytes
         WHEN 'jobstats' THEN greatest(summary_bytes, watched_bytes)
         WHEN 'rss_sum' THEN greatest(step_bytes, watched_bytes)

@@ -40,7 +40,8 @@ _OF_ADVICE = (*DOLLARS, *TOLD, "expected_contended_usd", "expected_sampling", "s
 class LeftOut:
     """How many attempts a figure leaves out in part: without a node list, beyond a node's size, held for 0 s.
 
-    `unknown` names what audit.toml speaks of and nothing in the slice is: key, names, and what there is.
+    `unknown` names what audit.toml speaks of and nothing in the slice is: key, names, and what there is. `no_sreport`:
+    why Slurm's own roll-up is not held beside the hours.
     """
 
     unplaced: int
@@ -49,6 +50,7 @@ class LeftOut:
     held_nothing: int
     unknown: tuple[tuple[str, list[str], list[str]], ...]
     advance: Advance
+    no_sreport: str | None
 
 
 def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> dict[str, str]:
@@ -97,6 +99,7 @@ def reasons_for(report: dict[str, Any], mode: CostMode, left_out: LeftOut) -> di
         reasons[key] = f"{key} in audit.toml names {', '.join(names)}, which nothing in the evidence is{there}"
     reasons |= _unmeasured(report)
     reasons |= _not_estimated(report["recoverable"], left_out.advance)
+    reasons |= _unwatched(report["telemetry"]) | ({"sreport": left_out.no_sreport} if left_out.no_sreport else {})
     if report["data_gaps"]:
         days = len(report["data_gaps"])
         reasons["data_gaps"] = (
@@ -132,6 +135,26 @@ def _not_estimated(won: dict[str, Any], advance: Advance) -> dict[str, str]:
         found["recoverable.sampling"] = few
         found.setdefault("recoverable.expected_sampling", few)
     return found
+
+
+def _unwatched(found: dict[str, Any] | None) -> dict[str, str]:
+    """Of the measurement window."""
+    if found is None:
+        return {"telemetry": "no collector's segments, and no exporter's files, in the evidence: see `audit deploy`"}
+    reasons, gpus = {}, found["gpus"]
+    if found["overhead"] is None:
+        reasons["telemetry.overhead"] = "no collector on the nodes of the slice tells what it took"
+    if gpus is not None and gpus["throttled_gpu_hours"] is None:
+        reasons["telemetry.gpus.throttled_gpu_hours"] = "the driver told of no GPU why its clocks were slowed"
+    if gpus is not None and gpus["io_bound_gpu_hours"] is None:
+        reasons["telemetry.gpus.io_bound_gpu_hours"] = (
+            "no touched GPU's activity was measured together with the I/O waits of its node"
+        )
+    if not found["memory"]["attempts"]:
+        keys = ("cgroup_p50_bytes", "accounting_p50_bytes", "lower_p50_share")
+        no_pair = "no attempt has a peak both by its cgroup and by the accounting"
+        reasons |= dict.fromkeys((f"telemetry.memory.{key}" for key in keys), no_pair)
+    return reasons
 
 
 def _unmeasured(report: dict[str, Any]) -> dict[str, str]:

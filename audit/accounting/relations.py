@@ -10,7 +10,7 @@ from audit.store import SCRATCH
 
 AS_VIEW = frozenset(
     """
-    even_split allocation gpu_touched gpu_activity outcome hindsight lowered killed binding node_cost node_rerun
+    even_split allocation gpu_touched outcome hindsight lowered killed binding node_cost node_rerun
     attempt_cost expected advice contended recoverable_day node_request_rate unbundled_request_rate unbundled_rerun
     """.split()
 )

@@ -31,18 +31,31 @@ _HOLDING = (
 _USE = (
     "span_held",
     "step_memory",
+    "cgroup_use",
     "telemetry_use",
+    "gpu_seen",
+    "gpu_map",
+    "gpu_held",
     "gpu_activity",
     "gpu_driver",
     "gpu_touched",
     "gpu_use",
     "memory_use",
     "core_use",
+    "io_use",
     "usage",
     "family",
     "outcome",
 )
 _ADVICE = ("hindsight", "recommended_shape", "advised_shape", "lowered", "killed", "kept_shape")
+_WINDOW = (
+    "telemetry_gap",
+    "telemetry_coverage",
+    "collector_overhead",
+    "unattributed",
+    "gpu_time",
+    "sreport_span",
+)
 _LAST = ("expected", "attempt_cost", "attempt", "advice", "queued", "waiting_hour", "contended", "recoverable_day")
 
 
@@ -50,7 +63,7 @@ def definitions() -> dict[str, str]:
     """The definition of each relation, as its `.sql` file states it, by name."""
     return {
         name: _definition(sql(name))
-        for name in (*_HOLDING, *_USE, "recommendation", *_ADVICE, *BY_NODE, *UNBUNDLED, *_LAST)
+        for name in (*_HOLDING, *_USE, "recommendation", *_ADVICE, *BY_NODE, *UNBUNDLED, *_LAST, *_WINDOW)
     }
 
 
@@ -74,7 +87,13 @@ def create_cost_views(connection: duckdb.DuckDBPyConnection, workspace: Workspac
     unsized, config = unsized_nodes(connection), workspace.config
     mode = price_resources(connection, config, unsized) if unsized else price_nodes(connection, config)
     build(connection, _LAST)
+    create_window_views(connection)
     return mode
+
+
+def create_window_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Makes the relations of the measurement window, over those of use: what was watched, at which cost."""
+    build(connection, _WINDOW)
 
 
 def create_use_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> None:

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import ijson
 
-from audit.evidence import node_events, nodes, sacct_json, sacct_text, source
+from audit.evidence import (
+    node_events,
+    nodes,
+    nvidia_smi,
+    prometheus,
+    sacct_json,
+    sacct_text,
+    segments,
+    source,
+    sreport,
+)
 from audit.evidence.interface import TABLES, Batch, Context, EvidenceError, Reader
 from audit.evidence.sacct_rows import OPEN_STATES
 
@@ -16,11 +26,17 @@ READERS: dict[str, Reader] = {
     "scontrol node text": nodes.read_text,
     "scontrol node JSON": nodes.read_json,
     "sacctmgr events": node_events.read,
+    "collector segment": segments.read,
+    "Prometheus text": prometheus.read,
+    "nvidia-smi XML": nvidia_smi.read,
+    "sreport utilization": sreport.read,
 }
 
 
 def recognised(path: Path) -> str:
     """The name of the reader for a file, by its content; EvidenceError where it is empty, binary or none of ours."""
+    if segments.is_segment(path):
+        return "collector segment"
     first = source.head(path)
     where = str(path)
     if not first.strip():
@@ -29,10 +45,16 @@ def recognised(path: Path) -> str:
         raise EvidenceError("is binary", where=where, remedy="give text, JSON, or either compressed with gz, xz or zst")
     text = first.decode("utf-8", "replace").removeprefix("\ufeff")
     line = text.lstrip().split("\n", 1)[0]
+    if nvidia_smi.is_snapshot(text):
+        return "nvidia-smi XML"
+    if prometheus.is_capture(text):
+        return "Prometheus text"
     if line.startswith("{"):
         return _json_kind(path)
     if line.startswith("NodeName="):
         return "scontrol node text"
+    if sreport.is_banner(text):
+        return "sreport utilization"
     if node_events.is_header(line):
         return "sacctmgr events"
     return "sacct text"

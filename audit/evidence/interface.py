@@ -1,14 +1,15 @@
 """What every reader takes and yields: a file, what is known beforehand, and batches of canonical rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from audit.errors import AuditError
+from audit.evidence.telemetry import TELEMETRY
 
-Schema = dict[str, type[pl.DataType] | pl.DataType]
+Schema = Mapping[str, type[pl.DataType] | pl.DataType]
 
 _TIME = pl.Datetime("us")
 _KEY: Schema = {"cluster": pl.String, "job_id_raw": pl.String, "submit": _TIME}
@@ -112,6 +113,18 @@ GPU_SCHEMA: Schema = {
     "node_mem_bytes": pl.Int64,
     "node_cpu_s": pl.Float64,
 }
+UTILIZATION_SCHEMA: Schema = {
+    "cluster": pl.String,
+    "tres": pl.String,
+    "from_time": _TIME,
+    "to_time": _TIME,
+    "allocated_s": pl.Int64,
+    "down_s": pl.Int64,
+    "planned_down_s": pl.Int64,
+    "idle_s": pl.Int64,
+    "reserved_s": pl.Int64,
+    "reported_s": pl.Int64,
+}
 REJECT_SCHEMA: Schema = {
     "line": pl.Int64,
     "reason": pl.String,
@@ -120,14 +133,16 @@ REJECT_SCHEMA: Schema = {
 HOST_SCHEMA: Schema = {"node_list": pl.String, "node": pl.String}
 
 # The store's table for each kind of row a reader yields.
-TABLES = {
+TABLES: dict[str, Schema] = {
     "job_record": JOB_SCHEMA,
     "step_record": STEP_SCHEMA,
     "node_record": NODE_SCHEMA,
     "node_state_record": STATE_SCHEMA,
     "gpu_record": GPU_SCHEMA,
+    "sreport_record": UTILIZATION_SCHEMA,
     "host_list": HOST_SCHEMA,
     "reject_record": REJECT_SCHEMA,
+    **TELEMETRY,
 }
 
 
@@ -140,13 +155,15 @@ class Context:
     """What a reader must know that its file may not say.
 
     `columns` names the columns of a dump without header, `delimiter` overrides the one its header shows,
-    `timezone` is that of times without offset; rows of another `cluster` are left out and counted.
+    `timezone` is that of times without offset; rows of another `cluster` are left out and counted. `name` is the
+    file's own, as it was given: some files say nowhere else which node they are of.
     """
 
     cluster: str
     timezone: str
     columns: tuple[str, ...] = ()
     delimiter: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)

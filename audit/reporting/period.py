@@ -38,6 +38,11 @@ def span(first: str | None, last: str | None) -> str | None:
     return f"{_instant(first):%Y-%m-%d %H:%M} to {_instant(last):%Y-%m-%d %H:%M} UTC"
 
 
+def local_time(at: datetime, timezone: str | None) -> datetime:
+    """The instant in the cluster's zone; in UTC where that is not known."""
+    return at.astimezone(_zone(timezone) or UTC)
+
+
 def _instant(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -20,6 +20,7 @@ _BASIS = {
     "owned": "cost of ownership",
 }
 _BENDING = frozenset({"window.from", "window.to", "hours.held", "cost.held_usd", "data_gaps"})
+_OPTIONAL = frozenset({"telemetry", "sreport"})  # evidence that a report does without; what is shown of it says why
 
 # By resource: its name, its short name in report.json's keys, and what measures it where nothing did.
 _RESOURCE = {
@@ -55,8 +56,8 @@ def reason(report: Report, *keys: str) -> str | None:
 def reasons_by_sentence(report: Report) -> list[tuple[list[str], str]]:
     """Every reason once, with the dotted keys it holds for: what bends the figures first, then by key."""
     keys: dict[str, list[str]] = {}
-    reasons = (report.get("reasons") or {}).items()
-    for key, why in sorted(reasons, key=lambda item: (item[0] not in _BENDING, item[0])):
+    reasons = {key: why for key, why in (report.get("reasons") or {}).items() if key not in _OPTIONAL}
+    for key, why in sorted(reasons.items(), key=lambda item: (item[0] not in _BENDING, item[0])):
         keys.setdefault(why, []).append(key)
     return [(held, why) for why, held in keys.items()]
 

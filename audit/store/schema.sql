@@ -10,10 +10,11 @@ CREATE TABLE evidence_file (
     name          VARCHAR NOT NULL,           -- path below evidence/
     kind          VARCHAR NOT NULL,           -- the reader that read it
     size_bytes    BIGINT NOT NULL,
-    records       BIGINT NOT NULL,            -- attempts + steps + nodes + states + rejects + other_cluster
+    records       BIGINT NOT NULL,            -- attempts + steps + nodes + states + samples + rejects + other_cluster
     attempts      BIGINT NOT NULL,
     steps         BIGINT NOT NULL,
     rejects       BIGINT NOT NULL,
+    samples       BIGINT NOT NULL,            -- rows of telemetry
     other_cluster BIGINT NOT NULL,            -- rows of another cluster, left out
     first_time    TIMESTAMP,
     last_time     TIMESTAMP,
@@ -153,6 +154,21 @@ CREATE TABLE gpu_record (
     node_cpu_s      DOUBLE                    -- only in the node's row
 );
 
+-- What Slurm's own roll-up says of a span (sreport cluster utilization): seconds x units; of mem, MiB-seconds.
+CREATE TABLE sreport_record (
+    file_id        INTEGER NOT NULL,
+    cluster        VARCHAR NOT NULL,
+    tres           VARCHAR NOT NULL,          -- cpu, mem, gres/gpu, gres/gpu:a100
+    from_time      TIMESTAMP NOT NULL,
+    to_time        TIMESTAMP NOT NULL,
+    allocated_s    BIGINT NOT NULL,
+    down_s         BIGINT NOT NULL,
+    planned_down_s BIGINT,
+    idle_s         BIGINT,
+    reserved_s     BIGINT,                    -- Planned; Reserved of older Slurm
+    reported_s     BIGINT
+);
+
 CREATE TABLE reject_record (
     file_id INTEGER NOT NULL,
     line    BIGINT NOT NULL,                  -- the record's first line; for JSON its place in the list
@@ -160,15 +176,65 @@ CREATE TABLE reject_record (
     text    VARCHAR NOT NULL
 );
 
--- What a collector or an exporter saw; filled where a window was measured.
-CREATE TABLE gpu_map (
-    cluster VARCHAR, job_id_raw VARCHAR, submit TIMESTAMP, node VARCHAR, uuid VARCHAR, gpu_index BIGINT
+-- What collectors and exporters saw, as audit/evidence/telemetry.py names it. A row is about a span of interval_s from
+-- from_time, or about at_time; interval_no tells which interval of its file it came in. Settling moves times by
+-- shift_s, the sum of what it moved them by, where the node's clock had been stepped.
+CREATE TABLE sample_interval (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, mono_s DOUBLE, samples BIGINT, missed BIGINT, late_max_s DOUBLE,
+    own_cpu_s DOUBLE, own_rss_bytes BIGINT, own_written_bytes BIGINT, jobs BIGINT, unmapped BIGINT, busy BIGINT,
+    boot_id VARCHAR, role VARCHAR, shift_s DOUBLE NOT NULL DEFAULT 0
 );
 CREATE TABLE sample_job (
-    cluster VARCHAR, node VARCHAR, job_id_raw VARCHAR, from_time TIMESTAMP, interval_s DOUBLE, samples BIGINT,
-    cpu_s DOUBLE, anon_shmem_bytes_max BIGINT, file_bytes_max BIGINT, kernel_peak_bytes BIGINT, oom_kills BIGINT
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, job VARCHAR, since_time TIMESTAMP, samples BIGINT, cpu_s DOUBLE,
+    cpu_source VARCHAR, cores_max DOUBLE, anon_shmem_bytes_min BIGINT, anon_shmem_bytes_mean BIGINT,
+    anon_shmem_bytes_max BIGINT, file_bytes_max BIGINT, kernel_peak_bytes BIGINT, limit_bytes BIGINT, swap_bytes_max
+    BIGINT, oom_kills BIGINT, throttled_s DOUBLE, read_bytes BIGINT, write_bytes BIGINT, processes_max BIGINT,
+    shift_s DOUBLE NOT NULL DEFAULT 0
 );
 CREATE TABLE sample_gpu (
-    cluster VARCHAR, node VARCHAR, uuid VARCHAR, from_time TIMESTAMP, interval_s DOUBLE, samples BIGINT,
-    gpu_util_mean DOUBLE, gpu_util_max DOUBLE, graphics_active_mean DOUBLE, gpu_mem_bytes_max BIGINT
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, uuid VARCHAR, minor BIGINT, "index" BIGINT, samples BIGINT,
+    util_mean DOUBLE, util_min DOUBLE, util_max DOUBLE, util_samples BIGINT, mem_bytes_min BIGINT, mem_bytes_mean
+    BIGINT, mem_bytes_max BIGINT, mem_total_bytes BIGINT, mem_reserved_bytes BIGINT, power_w_mean DOUBLE,
+    power_w_max DOUBLE, energy_j DOUBLE, sm_clock_mhz_mean DOUBLE, temperature_c_max DOUBLE, throttle_bits BIGINT,
+    throttled_s DOUBLE, ecc_uncorrected BIGINT, ecc_corrected BIGINT, mig BIGINT, processes_max BIGINT,
+    sm_active_mean DOUBLE, graphics_active_mean DOUBLE, tensor_active_mean DOUBLE, dram_active_mean DOUBLE,
+    pcie_rx_bytes BIGINT, pcie_tx_bytes BIGINT, nvlink_rx_bytes BIGINT, nvlink_tx_bytes BIGINT, holder VARCHAR,
+    holder_source VARCHAR, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE sample_gpu_job (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, uuid VARCHAR, job VARCHAR, mem_bytes_max BIGINT, processes_max
+    BIGINT, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE sample_mig (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, uuid VARCHAR, mig_uuid VARCHAR, gi BIGINT, ci BIGINT, slices
+    BIGINT, memory_slices BIGINT, samples BIGINT, mem_bytes_max BIGINT, mem_total_bytes BIGINT, processes_max
+    BIGINT, holder VARCHAR, sm_active_mean DOUBLE, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE sample_node (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, samples BIGINT, cores BIGINT, cpu_busy_mean DOUBLE, cpu_busy_max
+    DOUBLE, iowait_mean DOUBLE, load1_max DOUBLE, mem_total_bytes BIGINT, mem_available_bytes_min BIGINT,
+    swap_used_bytes_max BIGINT, psi_cpu_some_s DOUBLE, psi_mem_some_s DOUBLE, psi_mem_full_s DOUBLE, psi_io_some_s
+    DOUBLE, psi_io_full_s DOUBLE, net_rx_bytes BIGINT, net_tx_bytes BIGINT, ib_rx_bytes BIGINT, ib_tx_bytes BIGINT,
+    disk_read_bytes BIGINT, disk_write_bytes BIGINT, disk_busy_s DOUBLE, nfs_read_bytes BIGINT, nfs_write_bytes
+    BIGINT, lustre_read_bytes BIGINT, lustre_write_bytes BIGINT, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE collector_event (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, at_time
+    TIMESTAMP NOT NULL, kind VARCHAR, text VARCHAR, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE collector_gap (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, from_time
+    TIMESTAMP NOT NULL, interval_s DOUBLE NOT NULL, reason VARCHAR, shift_s DOUBLE NOT NULL DEFAULT 0
+);
+CREATE TABLE allocation_seen (
+    file_id INTEGER NOT NULL, interval_no INTEGER, cluster VARCHAR NOT NULL, node VARCHAR NOT NULL, at_time
+    TIMESTAMP NOT NULL, job_id VARCHAR, array_job_id VARCHAR, array_task_id VARCHAR, het_job_id VARCHAR, start_time
+    TIMESTAMP, state VARCHAR, cpu_ids VARCHAR, mem_bytes BIGINT, gres VARCHAR, gpu_index VARCHAR, gpu_count BIGINT,
+    sluid VARCHAR, shift_s DOUBLE NOT NULL DEFAULT 0
 );

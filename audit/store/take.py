@@ -16,6 +16,7 @@ import polars as pl
 
 from audit.evidence import READERS, TABLES, Context, EvidenceError, recognised
 from audit.evidence.ahead import ahead
+from audit.evidence.telemetry import TELEMETRY
 from audit.store import manifest
 from audit.store.database import Store
 
@@ -27,7 +28,7 @@ INCOMING = ".incoming-"
 class FileResult:
     """What came of one file: its rows by kind, or `error`, or `known` where it had been ingested before.
 
-    `other_cluster` rows were left out; `other_name` is one of the clusters they were of.
+    `samples` are rows of telemetry; `other_cluster` rows were left out; `other_name` is one of the clusters they were of.
     """
 
     name: str
@@ -36,6 +37,7 @@ class FileResult:
     steps: int = 0
     nodes: int = 0
     node_states: int = 0
+    samples: int = 0
     rejects: int = 0
     first_reject: str = ""
     other_cluster: int = 0
@@ -126,7 +128,9 @@ class Taker:
         name = str(target.relative_to(workspace.evidence))
         if not name.isprintable() and os.fsencode(name).decode("utf-8", "ignore") != name:
             return FileResult(shown, error=f"{shown}: its name is no UTF-8; rename it")
-        context = Context(workspace.config.cluster, workspace.config.timezone, options.columns, options.delimiter)
+        source = self.entries[name].source if name in self.entries else shown
+        config = workspace.config
+        context = Context(config.cluster, config.timezone, options.columns, options.delimiter, Path(source).name)
         connection.begin()
         try:
             kind = recognised(path)
@@ -136,7 +140,7 @@ class Taker:
                 sha256=digest,
                 size_bytes=path.stat().st_size,
                 kind=kind,
-                source=self.entries[name].source if name in self.entries else shown,
+                source=source,
                 records=tally.records,
                 first_time=_iso(tally.first),
                 last_time=_iso(tally.last),
@@ -162,6 +166,7 @@ class Taker:
             steps=tally.count("step_record"),
             nodes=tally.count("node_record"),
             node_states=tally.count("node_state_record"),
+            samples=tally.samples,
             rejects=tally.rejects,
             first_reject=tally.first_reject,
             other_cluster=tally.other_cluster,
@@ -172,7 +177,7 @@ class Taker:
 def _list(connection: duckdb.DuckDBPyConnection, entry: manifest.Entry, tally: "_Tally") -> None:
     """The file's row among the files of evidence; what counts has to be settled anew."""
     connection.execute(
-        "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO evidence_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             tally.file_id,
             entry.sha256,
@@ -183,6 +188,7 @@ def _list(connection: duckdb.DuckDBPyConnection, entry: manifest.Entry, tally: "
             tally.count("job_record"),
             tally.count("step_record"),
             tally.rejects,
+            tally.samples,
             tally.other_cluster,
             tally.first,
             tally.last,
@@ -212,9 +218,13 @@ class _Tally:
         return self.count("reject_record")
 
     @property
+    def samples(self) -> int:
+        return sum(self.count(table) for table in TELEMETRY)
+
+    @property
     def records(self) -> int:
-        kept = ("job_record", "step_record", "node_record", "node_state_record", "reject_record")
-        return sum(self.count(table) for table in kept) + self.other_cluster
+        kept = ("job_record", "step_record", "node_record", "node_state_record", "sreport_record", "reject_record")
+        return sum(self.count(table) for table in kept) + self.samples + self.other_cluster
 
 
 class _Incoming:
@@ -259,13 +269,13 @@ def _load(
 
 
 def _insert(table: str, file_id: int) -> str:
-    names = ", ".join(TABLES[table])
+    names = ", ".join(f'"{name}"' for name in TABLES[table])
     if table == "host_list":
         return f"INSERT OR IGNORE INTO host_list ({names}) SELECT {names} FROM incoming_host_list"
     return f"INSERT INTO {table} (file_id, {names}) SELECT {file_id}, {names} FROM incoming_{table}"
 
 
-_TIMES = ("submit", "start_time", "end_time", "seen", "from_time", "to_time")
+_TIMES = ("submit", "start_time", "end_time", "seen", "from_time", "to_time", "at_time")
 
 
 def _widen(tally: _Tally, frame: pl.DataFrame) -> None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from audit.store import FileResult, Options
     from audit.workspace import Workspace
 
+WORKED_OUT = frozenset("allocation usage gpu_map telemetry_coverage collector_overhead unattributed".split())
+
 
 def init(arguments: argparse.Namespace) -> ExitCode:
     """`audit init`: makes the folder of an engagement."""
@@ -42,7 +44,7 @@ def ingest(arguments: argparse.Namespace) -> ExitCode:
         what = f"--delimiter {arguments.delimiter!r} cannot be read"
         raise UsageError(what, remedy=r"write it plainly, or as '\x1f'") from None
     columns = tuple(filter(None, (name.strip() for name in arguments.columns.split(","))))
-    results = _ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
+    results = ingested(find_workspace(arguments.dir), arguments.files, Options(columns, delimiter))
     good = [r for r in results if not r.error]
     if arguments.json:
         print_json([asdict(r) for r in results])
@@ -55,7 +57,7 @@ def ingest(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.PARTLY_DONE if good else ExitCode.FAILED
 
 
-def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") -> "list[FileResult]":
+def ingested(workspace: "Workspace", files: Sequence[str], options: "Options") -> "list[FileResult]":
     from audit.store import ingest
     from audit.terminal import Progress, say
 
@@ -74,10 +76,10 @@ def _ingested(workspace: "Workspace", files: Sequence[str], options: "Options") 
         results.append(result)
         if result.error:
             aside(f"audit: {result.error}")
-        elif result.rejects and not result.attempts + result.steps + result.nodes + result.node_states:
+        elif result.rejects and not result.attempts + result.steps + result.nodes + result.node_states + result.samples:
             why = f"none of its {result.rejects} records could be read: {result.first_reject}"
             aside(f"audit: {result.name}: {why}; see `audit show reject`, check --columns and --delimiter")
-        elif result.other_cluster and not result.attempts + result.steps + result.node_states:
+        elif result.other_cluster and not result.attempts + result.steps + result.node_states + result.samples:
             other = f"only of {result.other_name}: is cluster in audit.toml right?"
             aside(f"audit: {result.name}: holds no row of {workspace.config.cluster}, {other}")
     progress.done()
@@ -92,6 +94,7 @@ def _file_row(result: "FileResult") -> dict[str, object]:
         "steps": result.steps,
         "nodes": result.nodes,
         "states": result.node_states,
+        "samples": result.samples,
         "rejected": result.rejects,
         "other cluster": result.other_cluster,
     }
@@ -99,15 +102,16 @@ def _file_row(result: "FileResult") -> dict[str, object]:
 
 def show(arguments: argparse.Namespace) -> ExitCode:
     """`audit show`: prints one table."""
-    from audit.accounting.views import create_use_views
+    from audit.accounting.views import create_use_views, create_window_views
     from audit.store import open_current
     from audit.terminal import print_json_rows, print_table, say
     from audit.workspace import find_workspace
 
     workspace = find_workspace(arguments.dir)
     with open_current(workspace, say) as store:
-        if arguments.table in ("allocation", "usage"):
+        if arguments.table in WORKED_OUT:
             create_use_views(store.connection, workspace)
+            create_window_views(store.connection)
         limit = f" LIMIT {arguments.limit + 1}" if arguments.limit > 0 else ""
         cursor = store.connection.execute(f"SELECT * FROM {arguments.table} ORDER BY ALL{limit}")
         names = [column[0] for column in cursor.description]
@@ -160,7 +164,7 @@ def demo(arguments: argparse.Namespace) -> ExitCode:
     if arguments.only_generate:
         print(f"{folder}/evidence holds it, {folder}/truth what each attempt truly needed")
         return ExitCode.DONE
-    failed = [r for r in _ingested(workspace, [], Options(generated=True)) if r.error]
+    failed = [r for r in ingested(workspace, [], Options(generated=True)) if r.error]
     if failed:
         return ExitCode.FAILED
     try:

@@ -87,6 +87,11 @@ class Cluster:
         times = {"start_time": at(start), "end_time": at(end), "elapsed_s": (end - start) * 3600}
         self.add("step", job_id_raw=job_id, submit=at(submit), step_id=step_id, **{**times, **values})
 
+    def hold_gpus(self, job_id: str, start: float, gpu_index: str, node: str = "n1") -> None:
+        """The controller's word on which of a node's GPUs, by number, a job that started then holds."""
+        seen = {"at_time": at(start + 0.01), "start_time": at(start), "gres": "gpu:t4"}
+        self.add("allocation_seen", node=node, job_id=job_id, gpu_index=gpu_index, **seen)
+
     def advise(
         self, job_id: str, *, submit: float = 0, quantiles: tuple[float, ...] = QUANTILES, **values: Any
     ) -> None:

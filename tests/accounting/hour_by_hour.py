@@ -207,7 +207,7 @@ def cluster_of(given_attempts, given_outages, window=(0, HOURS), *, advised=Fals
         for node in a.nodes.split(",") if a.busy and a.cores else ():
             busiest = a.busy * a.cores / len(a.nodes.split(","))
             interval = {"from_time": at(a.start), "interval_s": a.length * 3600, "cpu_s": busiest * a.length * 3600}
-            cluster.add("sample_job", node=node, job_id_raw=str(number), **interval)
+            cluster.add("sample_job", node=node, job=str(number), **interval)
         for quantile, advice in ((0.99, a.expected), (0.995, a.low)) if advised else ():
             mem_bytes = None if advice.mem_gib is None else advice.mem_gib * GIB
             told = {"gpus": advice.gpus, "mem_bytes": mem_bytes, "cores": advice.cores, "abstained": advice.abstained}

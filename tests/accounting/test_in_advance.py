@@ -43,7 +43,7 @@ def watched_cores(cluster, job_id, most):
     for minute in range(60):
         cpu_s = (most if minute == 0 else 1) * 60
         measures = {"interval_s": 60, "cpu_s": cpu_s, "anon_shmem_bytes_max": GIB}
-        cluster.add("sample_job", node="n1", job_id_raw=job_id, from_time=at(minute / 60), **measures)
+        cluster.add("sample_job", node="n1", job=job_id, from_time=at(minute / 60), **measures)
 
 
 def won(cluster):

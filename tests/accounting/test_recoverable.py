@@ -165,7 +165,7 @@ def test_cores_are_lowered_only_from_the_most_in_a_minute():
         watched.add(
             "sample_job",
             node="n1",
-            job_id_raw="A",
+            job="A",
             from_time=at(minute / 60),
             interval_s=60,
             cpu_s=cores * 60,

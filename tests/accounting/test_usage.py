@@ -15,7 +15,7 @@ def usage(cluster, job_id="1"):
 def watched_gpu(cluster, uuid, **values):
     """An hour of 10-minute samples of one card of n1."""
     for tenth in range(6):
-        measures = {"interval_s": 600, "samples": 60, **values}
+        measures = {"minor": 0, "interval_s": 600, "samples": 60, **values}
         cluster.add("sample_gpu", node="n1", uuid=uuid, from_time=at(tenth / 6), **measures)
 
 
@@ -131,7 +131,7 @@ def test_memory_by_cgroup(peaks, expected):
     for share, half in [(1, 0), (0.5, 0.5)]:
         measures = {"anon_shmem_bytes_max": int(sampled * share), "file_bytes_max": cache}
         times = {"from_time": at(half), "interval_s": 1800, "kernel_peak_bytes": kernel}
-        cluster.add("sample_job", node="n1", job_id_raw="1", cpu_s=900, **times, **measures)
+        cluster.add("sample_job", node="n1", job="1", cpu_s=900, **times, **measures)
     row = usage(cluster)
     assert (row["mem_used_bytes"], row["mem_source"]) == (expected, "cgroup")
     assert (row["cores_used"], row["core_source"], row["cores_max"]) == (0.5, "cgroup", 0.5)
@@ -145,7 +145,7 @@ def test_telemetry_that_watched_too_little_only_lifts_what_accounting_says():
     cluster.job("1", 0, 4, mem_gib=10)
     cluster.step("1", "batch", 0, 4, rss_bytes=2 * GIB)
     values = {"from_time": at(1), "interval_s": 3600, "anon_shmem_bytes_max": 3 * GIB}
-    cluster.add("sample_job", node="n1", job_id_raw="1", **values)
+    cluster.add("sample_job", node="n1", job="1", **values)
     assert (usage(cluster)["mem_used_bytes"], usage(cluster)["mem_source"]) == (3 * GIB, "rss_sum")
 
 
@@ -170,32 +170,32 @@ def test_mean_cores(state, hours, cpu_s, expected):
 def test_gpus_are_found_by_uuid_and_the_first_in_the_cgroup_is_not_the_first_of_the_node():
     cluster = Cluster()
     cluster.job("1", 0, 1, gpus=1)
-    cluster.add("gpu_map", job_id_raw="1", submit=at(0), node="n1", uuid="GPU-bbbb", gpu_index=0)
-    watched_gpu(cluster, "GPU-aaaa", gpu_util_mean=0, gpu_mem_bytes_max=200 * MIB)
-    watched_gpu(cluster, "GPU-bbbb", gpu_util_mean=98, gpu_mem_bytes_max=24000 * MIB)
+    cluster.hold_gpus("1", 0, "1")
+    watched_gpu(cluster, "GPU-aaaa", util_mean=0, mem_bytes_max=200 * MIB)
+    watched_gpu(cluster, "GPU-bbbb", minor=1, util_mean=98, mem_bytes_max=24000 * MIB)
     row = usage(cluster)
     assert (row["gpu_util"], row["vram_peak_bytes"], row["gpus_used"]) == (98, 24000 * MIB, 1)
 
 
 GPUS = {
-    "busy": ({"gpu_util_mean": 40, "gpu_mem_bytes_max": 9 * GIB}, 1),
-    "hardly active is under-used, not free": ({"gpu_util_mean": 0.1, "gpu_mem_bytes_max": 0}, 1),
+    "busy": ({"util_mean": 40, "mem_bytes_max": 9 * GIB}, 1),
+    "hardly active is under-used, not free": ({"util_mean": 0.1, "mem_bytes_max": 0}, 1),
     "idle with memory held": (
-        {"gpu_util_mean": 0, "graphics_active_mean": 0.0, "gpu_mem_bytes_max": 70000 * MIB},
+        {"util_mean": 0, "graphics_active_mean": 0.0, "mem_bytes_max": 70000 * MIB},
         1,
     ),
-    "never touched": ({"gpu_util_mean": 0, "gpu_mem_bytes_max": 450 * MIB}, 0),
+    "never touched": ({"util_mean": 0, "mem_bytes_max": 450 * MIB}, 0),
     "no activity, but memory beyond the driver's own": (
-        {"gpu_util_mean": 0, "gpu_mem_bytes_max": 500 * MIB},
+        {"util_mean": 0, "mem_bytes_max": 500 * MIB},
         1,
     ),
     "two counters contradict": (
-        {"gpu_util_mean": 99, "graphics_active_mean": 0.0, "gpu_mem_bytes_max": 70000 * MIB},
+        {"util_mean": 99, "graphics_active_mean": 0.0, "mem_bytes_max": 70000 * MIB},
         "two GPU counters contradict each other",
     ),
-    "MIG has no utilisation": ({"gpu_mem_bytes_max": 9 * GIB}, "no GPU utilisation was recorded"),
+    "MIG has no utilisation": ({"mem_bytes_max": 9 * GIB}, "no GPU utilisation was recorded"),
     "idle but watched for too little": (
-        {"gpu_util_mean": 0, "gpu_mem_bytes_max": 0, "interval_s": 300},
+        {"util_mean": 0, "mem_bytes_max": 0, "interval_s": 300},
         "watched for less than 95 % of its time",
     ),
 }
@@ -205,10 +205,10 @@ GPUS = {
 def test_gpus_touched_by_telemetry(measures, expected):
     cluster = Cluster()
     cluster.job("1", 0, 1, gpus=1)
-    cluster.add("gpu_map", job_id_raw="1", submit=at(0), node="n1", uuid="GPU-a", gpu_index=0)
+    cluster.hold_gpus("1", 0, "0")
     watched_gpu(cluster, "GPU-a", **measures)
-    free = {"from_time": at(5), "interval_s": 600, "gpu_util_mean": 0, "gpu_mem_bytes_max": 400 * MIB}
-    cluster.add("sample_gpu", node="n1", uuid="GPU-a", **free)
+    free = {"from_time": at(5), "interval_s": 600, "util_mean": 0, "mem_bytes_max": 400 * MIB}
+    cluster.add("sample_gpu", node="n1", uuid="GPU-a", minor=0, **free)
     row = usage(cluster)
     if isinstance(expected, str):
         assert (row["gpus_used"], row["gpu_reason"]) == (None, expected)
@@ -220,10 +220,10 @@ def test_a_sample_belongs_to_the_attempt_that_held_the_card_then():
     cluster = Cluster()
     for job_id, start in [("1", 0), ("2", 0.5)]:
         cluster.job(job_id, start, start + 0.5, gpus=1)
-        cluster.add("gpu_map", job_id_raw=job_id, submit=at(start), node="n1", uuid="GPU-a", gpu_index=0)
+        cluster.hold_gpus(job_id, start, "0")
     for tenth in range(6):
-        busy = {"gpu_util_mean": 90 if tenth >= 3 else 0, "gpu_mem_bytes_max": GIB if tenth >= 3 else MIB}
-        cluster.add("sample_gpu", node="n1", uuid="GPU-a", from_time=at(tenth / 6), interval_s=600, **busy)
+        busy = {"util_mean": 90 if tenth >= 3 else 0, "mem_bytes_max": GIB if tenth >= 3 else MIB}
+        cluster.add("sample_gpu", node="n1", uuid="GPU-a", minor=0, from_time=at(tenth / 6), interval_s=600, **busy)
     assert [r["gpus_used"] for r in cluster.relation("usage", "job_id_raw")] == [0, 1]
 
 

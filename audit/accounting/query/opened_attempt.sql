@@ -12,6 +12,12 @@ FROM (
             WHEN 'given_up_usd' THEN given_up_usd WHEN 'given_up' THEN CAST(given_up_usd > 0 AS INTEGER)
             WHEN 'lost_attempts' THEN CAST(lost_cause IS NOT NULL AS INTEGER)
             WHEN 'asks_too_little' THEN CAST(asks_too_little AS INTEGER)
+            WHEN 'mem_beside' THEN CASE WHEN mem_source = 'cgroup' THEN CAST(mem_accounting_bytes > 0 AS INTEGER) END
+            WHEN 'mem_cgroup_only' THEN CASE WHEN mem_source = 'cgroup' AND mem_accounting_bytes IS NULL THEN 1 END
+            WHEN 'mem_cgroup_bytes' THEN CASE WHEN mem_source = 'cgroup' AND mem_accounting_bytes > 0 THEN mem_used_bytes END
+            WHEN 'mem_accounting_bytes' THEN CASE WHEN mem_source = 'cgroup' THEN mem_accounting_bytes END
+            WHEN 'mem_lower_share' THEN CASE WHEN mem_source = 'cgroup' THEN 1 - mem_accounting_bytes / nullif(mem_used_bytes, 0) END
+            WHEN 'mem_missed' THEN CASE WHEN mem_source = 'cgroup' AND mem_used_bytes > 1.05 * mem_accounting_bytes THEN 1 END
             WHEN 'held_mem_bytes' THEN held_mem_bytes WHEN 'mem_used_bytes' THEN mem_used_bytes
             WHEN 'held_cores' THEN held_cores WHEN 'cores_used' THEN cores_used WHEN 'cores_max' THEN cores_max
             WHEN 'held_gpus' THEN nullif(held_gpus, 0) WHEN 'gpus_used' THEN gpus_used

@@ -14,6 +14,7 @@ from audit.reporting.pages.sure import sure
 from audit.reporting.pages.use import use
 from audit.reporting.pages.where import where
 from audit.reporting.pages.who import who
+from audit.reporting.pages.window import window
 
 PageMaker = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 
@@ -25,6 +26,7 @@ PAGES: Mapping[str, PageMaker] = {
     "use": use,
     "failures": failures,
     "sure": sure,
+    "window": window,
     "foresight": foresight,
     "advice": advice,
     "method": method,

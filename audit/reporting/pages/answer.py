@@ -7,6 +7,7 @@ from audit.reporting import wording
 from audit.reporting.cascade import cascade
 from audit.reporting.dollars import dollars
 from audit.reporting.headline import contended_share, finding, headline, no_headline, no_sampling, nothing_won
+from audit.reporting.pages.window import watched
 from audit.reporting.spread import spread
 from audit.reporting.tables import actions
 from audit.reporting.tiles import tiles
@@ -40,6 +41,7 @@ def answer(report: Mapping[str, Any]) -> dict[str, Any]:
         "measured": [row for row in wording.measured(report) if row.held],
         "dollars": shown,
         "tiles": tiles(report),
+        "watched": watched(report),
         "cascade": cascade(report, shown),
         "actions": actions(report, ACTIONS, requests=head is not None),
     }

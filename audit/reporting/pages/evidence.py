@@ -34,6 +34,18 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class RollUp:
+    """Hours of one unit here and by Slurm's own roll-up, for its spans: held, and down (None: not known here)."""
+
+    unit: str
+    here: float | None
+    sreport: float
+    share: float | None
+    down_here: float | None
+    down_sreport: float
+
+
+@dataclass(frozen=True)
 class Reason:
     """Why figures are missing or bent: the first few of their places, how many more there are, and the sentence."""
 
@@ -48,18 +60,35 @@ def evidence(report: Report) -> dict[str, Any]:
     cut = REASON_ROWS if len(every) <= REASON_ROWS else REASON_ROWS - 1
     reasons = [Reason(tuple(keys[:KEYS]), len(keys[KEYS:]), why) for keys, why in every[:cut]]
     agreement = [_agreement(row, report) for row in report["reconciliation"]]
-    taken = sum(_height(_lines(reason.why[:WHY_LETTERS], 64), _key_lines(reason)) for reason in reasons)
+    roll_up = [_rolled_up(row) for row in (report["sreport"] or {"units": []})["units"]]
+    given = any(file["kind"] == "sreport utilization" for file in report["evidence"])
+    no_roll_up = wording.reason(report, "sreport") if given and not roll_up else None
+    taken = 46.0 + _height(1) * len(roll_up) if roll_up else 20.0 if no_roll_up else 0.0
+    taken += sum(_height(_lines(reason.why[:WHY_LETTERS], 64), _key_lines(reason)) for reason in reasons)
     taken += sum(LINE * (_lines(row.remark, 38) - 1) for row in agreement) + (_height(1) if every[cut:] else 0.0)
     files = tables.evidence(report, max(FEWEST_FILES, int((ROOM - taken) // _height(1))))
     return {
         "agreement": agreement,
         "limit": LIMIT,
+        "roll_up": roll_up,
+        "no_roll_up": no_roll_up,
         "evidence": files,
         "names": [fitted(file["name"], NAME_ROOM) for file in files.files],
         "why_letters": WHY_LETTERS,
         "reasons": reasons,
         "more_reasons": len(every[cut:]),
     }
+
+
+def _rolled_up(row: Mapping[str, Any]) -> RollUp:
+    return RollUp(
+        row["unit"],
+        row["report_hours"],
+        row["sreport_hours"],
+        row["difference_share"],
+        row["report_down_hours"],
+        row["sreport_down_hours"],
+    )
 
 
 def _height(*lines: int) -> float:

@@ -14,10 +14,10 @@ from audit.reporting.numerals import count_of, percent, whole
 from audit.reporting.wording import Report
 
 WIDTH = 493.2  # 174 mm, the text's width
-PARTITIONS = 6
+PARTITIONS = {False: 6, True: 4}  # rows, where telemetry has more to say fewer
 CARDS = 4
 PARTITION_ROOM = 110.0  # points, of a name
-_PLOT_HEIGHT = 112.0
+_PLOT_HEIGHT = {False: 112.0, True: 90.0}
 _CARD_HEIGHT = 70.0
 _CARD_GUTTER = 11.34  # 4 mm
 _SOURCES = {
@@ -53,6 +53,16 @@ class Card:
     full: str
 
 
+@dataclass(frozen=True)
+class Held:
+    """GPU-hours of one kind as telemetry saw them (None: not measured), of so many in which it was measured."""
+
+    what: str
+    gpu_hours: float | None
+    of_gpu_hours: float
+    share: float | None
+
+
 def gpus(report: Report) -> dict[str, Any] | None:
     """What the page shows; None where no attempt held a GPU."""
     found = report["gpus"]
@@ -63,15 +73,17 @@ def gpus(report: Report) -> dict[str, Any] | None:
     total = _row(found["never_touched"], None)
     cards = sorted(found["vram"], key=lambda card: (-_hours(card), card["card"]))
     held = report["hours"]["held"]["gpu"]
+    waits = _waits(report["telemetry"])
     return {
         "lede": _lede(report, total, money),
         "held": held,
-        "activity": _activity(found),
+        "activity": _activity(found, _PLOT_HEIGHT[bool(waits)]),
         "why": wording.reason(report, "efficiency.gpu") or "nothing watched the GPUs that jobs held",
         "sources": _sources(report),
-        "rows": _cut(found["never_touched"], rows, money),
+        "rows": _cut(found["never_touched"], rows, money, PARTITIONS[bool(waits)]),
         "total": _priced(total, money),
         "unit": money.unit,
+        "waits": waits,
         "cards": _cards(cards[:CARDS]),
         "card_width": _card_width(cards[:CARDS]),
         "more_cards": len(cards[CARDS:]),
@@ -94,7 +106,7 @@ def _lede(report: Report, total: UntouchedRow, money: Dollars) -> str:
     return f"{first} Asking for fewer GPUs could win back at most {money.prose(total.usd)}."
 
 
-def _activity(found: Row) -> Histogram | None:
+def _activity(found: Row, height: float) -> Histogram | None:
     """GPU-hours by mean activity, those never touched and those not measured apart; None where none was measured."""
     never, tenths = found["never_touched_gpu_hours"], found["activity_gpu_hours"] or []
     if never is None or None in tenths:
@@ -116,10 +128,29 @@ def _activity(found: Row) -> Histogram | None:
         left=32.0,
         right=WIDTH,
         top=13.0,
-        height=_PLOT_HEIGHT,
+        height=height,
         gap=22.0,
         alt=f"GPU-hours by mean activity in percent. {words}",
     )
+
+
+def _waits(telemetry: Row | None) -> list[Held]:
+    """What slowed GPUs down or kept them waiting, by telemetry; and how many hours were of instances or shared."""
+    found = None if telemetry is None else telemetry["gpus"]
+    if found is None:
+        return []
+    every = [
+        ("Throttled by heat, power brake or hardware", "throttled", found["throttle_measured_gpu_hours"]),
+        ("I/O-bound, quiet while the node waited", "io_bound", found["io_measured_gpu_hours"]),
+        ("In MIG mode", "mig", found["watched_gpu_hours"]),
+        ("Shared by several jobs", "shared", found["watched_gpu_hours"]),
+    ]
+    rows = []
+    for what, key, of_hours in every:
+        hours = found[f"{key}_gpu_hours"]
+        if hours or key in ("throttled", "io_bound"):
+            rows.append(Held(what, hours, of_hours, hours / of_hours if of_hours and hours is not None else None))
+    return rows
 
 
 def _sources(report: Report) -> str | None:
@@ -144,8 +175,8 @@ def _row(rows: Sequence[Row], partition: str | None) -> UntouchedRow:
     )
 
 
-def _cut(every: Sequence[Row], rows: Sequence[UntouchedRow], money: Dollars) -> list[UntouchedRow]:
-    cut = PARTITIONS if len(rows) <= PARTITIONS else PARTITIONS - 1
+def _cut(every: Sequence[Row], rows: Sequence[UntouchedRow], money: Dollars, most: int) -> list[UntouchedRow]:
+    cut = most if len(rows) <= most else most - 1
     rest = [_row(every[cut:], None)] if every[cut:] else []
     return [_priced(row, money) for row in [*rows[:cut], *rest]]
 

@@ -10,7 +10,7 @@ from audit.reporting.fitting import fitted
 from audit.reporting.numerals import count_of, rate
 from audit.reporting.wording import Report, node_sizes_known, priced_name
 
-PRICE_ROWS = 6  # report.json lists all
+PRICE_ROWS = 6  # two fewer beside the words of telemetry; report.json lists all
 NAME_ROOM, SOURCE_ROOM = 90.0, 420.0  # points: one line, and two
 LINE_LETTERS = 50  # of a meaning, on one line of its column
 _NODE_SIZES = "needs the sizes of the nodes, which are not known here"
@@ -18,11 +18,15 @@ _NODE_SIZES = "needs the sizes of the nodes, which are not known here"
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the pages and what it means; `unbundled` where that differs while node sizes are unknown."""
+    """A word of the pages and what it means; `unbundled` where that differs while node sizes are unknown.
+
+    `of_telemetry`: it stands only where collectors watched.
+    """
 
     word: str
     meaning: str
     unbundled: str | None = None
+    of_telemetry: bool = False
 
 
 TERMS = (
@@ -84,6 +88,16 @@ TERMS = (
     Term("A month", "Dollars of the window × 730 ÷ its observed hours, from 7 days on."),
     Term("Never touched", "A GPU idle in every sample, with at most 64 MiB of memory beyond the driver’s own."),
     Term("Asks too little", "An attempt that peaked above what it held: nothing of it is recoverable."),
+    Term("Watched", "Covered by a collector’s intervals with samples.", of_telemetry=True),
+    Term("Gap", "More than a second of a node’s window that is not watched: not measured, needed.", of_telemetry=True),
+    Term("Overhead", "CPU, memory and bytes written of the collector’s own process, by itself.", of_telemetry=True),
+    Term("Throttled", "A GPU slowed down by heat, power brake or hardware; not by its power cap.", of_telemetry=True),
+    Term(
+        "I/O-bound",
+        "A touched GPU below 30% activity while a task on its node was stalled on I/O, or its CPUs waited for it, for "
+        "20% of the time. Shown, never recoverable.",
+        of_telemetry=True,
+    ),
 )
 
 
@@ -102,9 +116,12 @@ class PriceRow:
 def method(report: Report) -> dict[str, Any]:
     """What the page shows."""
     prices = report["prices"]
-    cut = PRICE_ROWS if len(prices) <= PRICE_ROWS else PRICE_ROWS - 1
+    is_watched = report["telemetry"] is not None
+    terms = [term for term in TERMS if is_watched or not term.of_telemetry]
+    most = PRICE_ROWS - 2 if is_watched else PRICE_ROWS
+    cut = most if len(prices) <= most else most - 1
     return {
-        "terms": _columns([(term.word, _meaning(term, report)) for term in TERMS]),
+        "terms": _columns([(term.word, _meaning(term, report)) for term in terms]),
         "prices": [_price(price) for price in prices[:cut]],
         "more_prices": len(prices) - cut if prices[cut:] else 0,
         "is_list": any(price["basis"] == "list" for price in prices),

@@ -1,0 +1,1 @@
+"""The measurement window on a cluster: deploy, watch, collect, tear down, over Ansible."""

@@ -1,0 +1,120 @@
+"""What the collector keeps beside its segments: enough to go on after a restart, and to say how it is doing.
+
+Touches DIR/spool/state and reads DIR/spool. The file is packed JSON, replaced whole once per interval.
+"""
+
+import json
+import os
+import time
+import zlib
+
+from audit_collector import VERSION
+from audit_collector.spool import Spool, SpoolError
+
+LARGEST_BYTES = 8 << 20
+GAPS_KEPT = 20
+
+
+class State:
+    """The counts of a window, over all runs of the collector; times in epoch seconds."""
+
+    def __init__(self) -> None:
+        self.first_s = None
+        self.last_s = None
+        self.boot_id = None
+        self.ended = None
+        self.watched_s = 0.0
+        self.gap_count = 0
+        self.gaps = []
+        self.late_max_s = 0.0
+        self.missed = 0
+        self.own_written_bytes = 0
+        self.jobs = []
+        self.now = {}
+        """What is true of this run only: pid, start, own cost, cards, what is not readable."""
+
+    def gap(self, from_s: float, to_s: float, reason: str) -> None:
+        """Counts a gap; the largest are kept by name."""
+        self.gap_count += 1
+        self.gaps.append([round(from_s, 3), round(to_s, 3), reason])
+        self.gaps.sort(key=lambda one: one[0] - one[1])
+        del self.gaps[GAPS_KEPT:]
+
+    def save(self, spool: object) -> int:
+        """Writes it; raises OSError. The octets written."""
+        text = zlib.compress(json.dumps(self.__dict__, separators=(",", ":")).encode("ascii"), 6)
+        spool.replace("state", text)
+        return len(text)
+
+
+def load(spool: object) -> State:
+    """What an earlier run saved; a new state where there is none that can be read."""
+    state = State()
+    try:
+        table = json.loads(zlib.decompress(spool.read("state", LARGEST_BYTES)).decode("ascii"))
+        for name in state.__dict__:
+            if name in table:
+                setattr(state, name, table[name])
+    except (OSError, ValueError, TypeError, zlib.error):
+        return State()
+    return state
+
+
+def status(folder: str, settings: object) -> dict:
+    """What `status` prints; works when nothing runs, and before anything ever ran."""
+    now_s = time.time()
+    try:
+        spool = Spool(folder, create=False)
+    except SpoolError:
+        spool, state, holder = None, State(), None
+    else:
+        state, holder = load(spool), spool.holder()
+    from_s, to_s = settings.from_s, settings.to_s
+    since_s = max(from_s, state.first_s or from_s)
+    until_s = min(now_s, to_s)
+    expected_s = max(0.0, until_s - since_s)
+    names = spool.names() if spool else []
+    answer = {
+        "version": VERSION,
+        "node": settings.node,
+        "roles": settings.roles,
+        "alive": holder is not None,
+        "pid": holder or None,
+        "started_s": None,
+        "now_s": round(now_s, 3),
+        "window_from_s": from_s,
+        "window_to_s": to_s,
+        "ended": None if holder is not None else state.ended,
+        "watched_s": round(state.watched_s, 3),
+        "expected_s": round(expected_s, 3),
+        "coverage": round(min(1.0, state.watched_s / expected_s), 4) if expected_s > 0 else None,
+        "gaps": [dict(zip(("from_s", "to_s", "reason"), one)) for one in state.gaps],
+        "gap_count": state.gap_count,
+        "own_cpu_share": None,
+        "own_rss_bytes": None,
+        "own_written_bytes": state.own_written_bytes,
+        "late_max_s": state.late_max_s,
+        "missed": state.missed,
+        "jobs_now": None,
+        "gpus": None,
+        "nvml": None,
+        "dcgm": None,
+        "degraded": [],
+        "spool_bytes": spool.size_bytes() if spool else 0,
+        "disk_free_bytes": free_bytes(folder),
+        "segments_closed": len([name for name in names if name.endswith(".seg.gz")]),
+    }
+    answer.update({name: value for name, value in state.now.items() if name in answer})
+    return answer
+
+
+def free_bytes(folder: str) -> object:
+    """What a user may still fill of the disk `folder` (or the nearest folder above that is there) is on."""
+    folder = os.path.abspath(folder)
+    while not os.path.isdir(folder) and folder != "/":
+        folder = os.path.dirname(folder)
+    try:
+        told = os.statvfs(folder)
+    except OSError:
+        return None
+    return told.f_bavail * told.f_frsize
