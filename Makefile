@@ -4,13 +4,14 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
+NEW_SLURM := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/capacity-audit/debian-13
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_BENCH := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs bench clean system
+.PHONY: help demo test newslurm lint docs bench clean system
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -22,13 +23,19 @@ demo: system $(INSTALLED) ## a generated cluster month, from raw accounting to t
 
 test: $(INSTALLED_DEV) ## run the tests (two at a time)
 	@scripts/system-packages test
+	@scripts/cluster-packages
 	@$(PYTHON) -m pytest -n 2 --dist loadgroup
 
-lint: $(INSTALLED_DEV) ## format, lint, types, import rules
+newslurm: $(INSTALLED_DEV) ## run the tests with a real cluster against Slurm 24.11 of Debian 13 (root, Debian)
+	@scripts/cluster-packages $(NEW_SLURM)
+	@AUDIT_CLUSTER_ROOT=$(NEW_SLURM) $(PYTHON) -m pytest tests/cluster
+
+lint: $(INSTALLED_DEV) ## format, lint, types, import rules, playbooks
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
+	@cd playbooks && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" ansible-lint --offline --quiet --profile production .
 
 docs: $(INSTALLED) ## write the generated documents in docs/ anew
 	@$(PYTHON) docs/generate.py

@@ -4,13 +4,13 @@
 -- seen last; else nobody's that the accounting knows, with job_id_raw NULL. watched_s: an interval of more than a
 -- minute for each sample was not watched all through.
 WITH instance AS (
-    SELECT cluster, node, job, since_time, min(from_time) AS first_time, max(from_time) AS last_time, count(*) AS intervals,
+    SELECT any_value(cluster) AS cluster, node, job, since_time, min(from_time) AS first_time, max(from_time) AS last_time, count(*) AS intervals,
         sum(least(interval_s, 60.0 * samples)) AS watched_s, sum(interval_s) AS cpu_watched_s, sum(cpu_s) AS cpu_s,
-        min(cpu_source) AS cpu_source, max(CASE WHEN interval_s >= 59.5 THEN cpu_s / interval_s END) AS cores_max,
+        any_value(cpu_source) AS cpu_source, max(CASE WHEN interval_s >= 59.5 THEN cpu_s / interval_s END) AS cores_max,
         max(anon_shmem_bytes_max) AS sampled, max(kernel_peak_bytes) AS kernel, max(file_bytes_max) AS cache,
         max(oom_kills) AS oom_kills, sum(throttled_s) AS throttled_s, sum(read_bytes) AS read_bytes,
         sum(write_bytes) AS write_bytes
-    FROM sample_job GROUP BY cluster, node, job, since_time
+    FROM sample_job GROUP BY node, job, since_time
 ), made AS (
     SELECT *, row_number() OVER () AS nth, coalesce(since_time, first_time) AS made_time FROM instance
 ), candidate AS (

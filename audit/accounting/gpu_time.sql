@@ -5,16 +5,16 @@
 -- waited for it, for a fifth of the interval or more; of io_known_s, in which all of that was measured. GPU and node
 -- intervals of a node begin together. A low activity is a question, never recoverable by itself.
 WITH card AS (
-    SELECT cluster, node, uuid,
-        coalesce(min(CASE WHEN holder IS NULL AND coalesce(processes_max, 0) = 0 THEN mem_bytes_max END), 0) AS idle_bytes
-    FROM sample_gpu GROUP BY cluster, node, uuid
+    SELECT cluster, node, uuid, min(least_bytes) AS idle_bytes FROM gpu_held WHERE span_no IS NULL
+    GROUP BY cluster, node, uuid
 ), seen AS (
     SELECT g.cluster, g.node, g.uuid, g.interval_s, g.mig = 1 AS is_mig, g.holder LIKE '%,%' AS is_shared, g.throttled_s,
-        g.util_mean, greatest(g.util_max, g.util_mean) > 0 OR g.mem_bytes_max > c.idle_bytes + 67108864 AS is_touched,
+        g.util_mean,
+        greatest(g.util_max, g.util_mean) > 0 OR g.mem_bytes_max > coalesce(c.idle_bytes, 0) + 67108864 AS is_touched,
         greatest(n.iowait_mean, n.psi_io_some_s / nullif(n.interval_s, 0)) AS waited
     FROM sample_gpu AS g
     JOIN slice_node USING (cluster, node)
-    JOIN card AS c USING (cluster, node, uuid)
+    LEFT JOIN card AS c USING (cluster, node, uuid)
     CROSS JOIN window_bounds AS w
     LEFT JOIN sample_node AS n ON n.cluster = g.cluster AND n.node = g.node AND n.from_time = g.from_time
     WHERE g.from_time >= w.from_time AND g.from_time < w.to_time

@@ -140,7 +140,7 @@ def _not_estimated(won: dict[str, Any], advance: Advance) -> dict[str, str]:
 def _unwatched(found: dict[str, Any] | None) -> dict[str, str]:
     """Of the measurement window."""
     if found is None:
-        return {"telemetry": "no collector's segments, and no exporter's files, in the evidence: see `audit deploy`"}
+        return {"telemetry": "no collector's segments in the evidence: see `audit deploy`"}
     reasons, gpus = {}, found["gpus"]
     if found["overhead"] is None:
         reasons["telemetry.overhead"] = "no collector on the nodes of the slice tells what it took"

@@ -45,19 +45,16 @@ def recognised(path: Path) -> str:
         raise EvidenceError("is binary", where=where, remedy="give text, JSON, or either compressed with gz, xz or zst")
     text = first.decode("utf-8", "replace").removeprefix("\ufeff")
     line = text.lstrip().split("\n", 1)[0]
-    if nvidia_smi.is_snapshot(text):
-        return "nvidia-smi XML"
-    if prometheus.is_capture(text):
-        return "Prometheus text"
     if line.startswith("{"):
         return _json_kind(path)
-    if line.startswith("NodeName="):
-        return "scontrol node text"
-    if sreport.is_banner(text):
-        return "sreport utilization"
-    if node_events.is_header(line):
-        return "sacctmgr events"
-    return "sacct text"
+    signs = {
+        "scontrol node text": line.startswith("NodeName="),
+        "sreport utilization": sreport.is_banner(text),
+        "sacctmgr events": node_events.is_header(line),
+        "Prometheus text": prometheus.is_capture(text),
+        "nvidia-smi XML": nvidia_smi.is_snapshot(text),
+    }
+    return next((kind for kind, is_shown in signs.items() if is_shown), "sacct text")
 
 
 def _json_kind(path: Path) -> str:

@@ -42,9 +42,12 @@ _CARD: dict[str, Any] = {"node": pl.String, "time": pl.String, "uuid": pl.String
     "temperature_c_max throttle_bits ecc_uncorrected ecc_corrected mig".split(),
     pl.Float64,
 )
-_INSTANCE: dict[str, Any] = {"node": pl.String, "time": pl.String, "uuid": pl.String, "mig_uuid": pl.String} | dict.fromkeys(
-    "gi ci mem_bytes_max mem_total_bytes".split(), pl.Float64
-)
+_INSTANCE: dict[str, Any] = {
+    "node": pl.String,
+    "time": pl.String,
+    "uuid": pl.String,
+    "mig_uuid": pl.String,
+} | dict.fromkeys("gi ci mem_bytes_max mem_total_bytes".split(), pl.Float64)
 
 
 class _RefusedError(Exception):
@@ -53,7 +56,7 @@ class _RefusedError(Exception):
 
 def is_snapshot(text: str) -> bool:
     """Whether a file's beginning is that of `nvidia-smi -q -x`."""
-    return "<nvidia_smi_log>" in text[:4096]
+    return text.lstrip().startswith(("<?xml", "<nvidia_smi_log")) and "<nvidia_smi_log" in text[:4096]
 
 
 def read(path: Path, context: Context) -> Iterator[Batch]:
@@ -126,14 +129,21 @@ def _take(log: Element, node: str, cards: list[dict[str, Any]], instances: list[
             continue
         in_mig = gpu.findtext("mig_mode/current_mig") == "Enabled"
         util = None if in_mig else _number(gpu, "utilization/gpu_util")
-        power = [f"{group}/{name}" for group in ("gpu_power_readings", "power_readings") for name in ("average_power_draw", "power_draw", "instant_power_draw")]
+        power = [
+            f"{group}/{name}"
+            for group in ("gpu_power_readings", "power_readings")
+            for name in ("average_power_draw", "power_draw", "instant_power_draw")
+        ]
         cards.append(
             {"node": node, "time": time, "uuid": uuid, "minor": _number(gpu, "minor_number"), "mig": float(in_mig)}
             | {"util_mean": util, "util_max": util, "throttle_bits": _reasons(gpu)}
             | _memory(gpu)
             | {"mem_reserved_bytes": _number(gpu, "fb_memory_usage/reserved", MIB)}
             | {"power_w_mean": next((w for name in power if (w := _number(gpu, name)) is not None), None)}
-            | {"sm_clock_mhz_mean": _number(gpu, "clocks/sm_clock"), "temperature_c_max": _number(gpu, "temperature/gpu_temp")}
+            | {
+                "sm_clock_mhz_mean": _number(gpu, "clocks/sm_clock"),
+                "temperature_c_max": _number(gpu, "temperature/gpu_temp"),
+            }
             | {f"ecc_{kind}": _errors(gpu, kind) for kind in ("uncorrected", "corrected")}
         )
         for device in gpu.iter("mig_device"):
@@ -158,7 +168,8 @@ def _errors(gpu: Element, kind: str) -> float | None:
     told = [
         value
         for found in gpu.findall("ecc_errors/aggregate/*")
-        if found.tag.startswith(("sram", "dram")) and (ending in found.tag)
+        if found.tag.startswith(("sram", "dram"))
+        and (ending in found.tag)
         and (value := _NUMBER.fullmatch((found.text or "").strip()))
     ]
     return sum(float(value[1]) for value in told) if told else None
@@ -180,4 +191,6 @@ def _batches(cards: list[dict[str, Any]], instances: list[dict[str, Any]], conte
 
 def _timed(found: list[dict[str, Any]], schema: dict[str, Any], context: Context) -> pl.DataFrame:
     frame = pl.DataFrame(found, schema=schema, orient="row")
-    return frame.with_columns(at_time=moments(frame["time"], context.timezone).early).filter(pl.col("at_time").is_not_null())
+    return frame.with_columns(at_time=moments(frame["time"], context.timezone).early).filter(
+        pl.col("at_time").is_not_null()
+    )

@@ -18,7 +18,7 @@ from audit.evidence.source import opened
 from audit.evidence.telemetry import FIRST_S, LAST_S
 
 _CHUNK_BYTES = 16 << 20
-_LIKE = re.compile(r"(?m)^(?:# (?:HELP|TYPE) )?(?:nvidia_smi_|DCGM_FI_)\w+")
+_LIKE = re.compile(r"# (?:HELP|TYPE) \w+ |#\s*time:|(?:nvidia_smi_|DCGM_FI_)\w+[{ ]")
 _NAMES = r"^(nvidia_smi_\w+|DCGM_FI_\w+)(?:\{(.*)\})?\s+(\S+)(?:\s+(\S+))?\s*$"
 _TIME = r"^#\s*time:\s*(\S+)"
 _SERIES = {  # the column a series fills, and by what its value is multiplied
@@ -57,14 +57,14 @@ _BLANKS = ((2147483632, 2147483647), (140737488355328, 140737488355343), (922337
 
 
 def is_capture(text: str) -> bool:
-    """Whether a file's beginning is a scrape of a GPU exporter."""
-    return bool(_LIKE.search(text[:4096]))
+    """Whether a file begins as a scrape does."""
+    return bool(_LIKE.match(text.lstrip()))
 
 
 def read(path: Path, context: Context) -> Iterator[Batch]:
     """The rows of each scrape; EvidenceError where nothing says when, or on which node, it was made."""
     time: str | None = None
-    line = 0
+    line, found = 0, 0
     with opened(path) as stream:
         while block := stream.read(_CHUNK_BYTES):
             block += _to_scrape_end(stream)
@@ -75,7 +75,13 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
             )
             line += text.len() - 1
             time = frame["told"][-1]
-            yield from _rows(frame, path, context)
+            for batch_of_rows in _rows(frame, path, context):
+                found += sum(rows.height for rows in batch_of_rows.rows.values())
+                yield batch_of_rows
+    if not found:
+        raise EvidenceError(
+            "holds no series of a GPU", where=str(path), remedy="capture nvidia_gpu_exporter's or DCGM's exporter"
+        )
 
 
 def _to_scrape_end(stream: object) -> bytes:
@@ -95,7 +101,9 @@ def _label(*names: str) -> pl.Expr:
 
 def _rows(frame: pl.DataFrame, path: Path, context: Context) -> Iterator[Batch]:
     ours = frame.filter(pl.col("text").str.contains(r"^(?:nvidia_smi_|DCGM_FI_)"))
-    parts = ours.with_columns(pl.col("text").str.extract_groups(_NAMES).struct.rename_fields(["name", "labels", "value", "at"]).alias("p")).unnest("p")
+    parts = ours.with_columns(
+        pl.col("text").str.extract_groups(_NAMES).struct.rename_fields(["name", "labels", "value", "at"]).alias("p")
+    ).unnest("p")
     column = pl.col("name").replace_strict({k: v[0] for k, v in _SERIES.items()}, default=None, return_dtype=pl.String)
     scale = pl.col("name").replace_strict({k: v[1] for k, v in _SERIES.items()}, default=None, return_dtype=pl.Float64)
     host = _label("instance").str.replace(r":\d+$", "")
@@ -103,24 +111,37 @@ def _rows(frame: pl.DataFrame, path: Path, context: Context) -> Iterator[Batch]:
         column=column,
         raw=pl.col("value").cast(pl.Float64, strict=False),
         at_time=pl.coalesce(_moment("at"), _moment("told")),
-        node=pl.coalesce(_label("Hostname", "hostname", "node"), pl.when(~host.str.contains(r"^[0-9.]+$|^localhost$")).then(host.str.extract(r"^([^.]+)"))),
+        node=pl.coalesce(
+            _label("Hostname", "hostname", "node"),
+            pl.when(~host.str.contains(r"^[0-9.]+$|^localhost$")).then(host.str.extract(r"^([^.]+)")),
+        ),
         uuid=uuid(_label("UUID", "uuid")),
         gi=_label("GPU_I_ID").cast(pl.Int64, strict=False),
         job=_label("hpc_job"),
         index=_label("gpu").cast(pl.Int64, strict=False),
     )
-    wrong = pl.col("name").is_null() | pl.col("uuid").is_null() | (pl.col("raw").is_null() & ~pl.col("value").str.contains(r"(?i)^\[?n/?a"))
-    bad = known.filter(wrong).select("line", pl.lit("a sample without a card's UUID or a number").alias("reason"), "text")
+    wrong = (
+        pl.col("name").is_null()
+        | pl.col("uuid").is_null()
+        | (pl.col("raw").is_null() & ~pl.col("value").str.contains(r"(?i)^\[?n/?a"))
+    )
+    bad = known.filter(wrong).select(
+        "line", pl.lit("a sample without a card's UUID or a number").alias("reason"), "text"
+    )
     good = known.filter(~wrong & pl.col("raw").is_finite() & _measured()).with_columns(value=pl.col("raw") * scale)
     if good["at_time"].null_count():
         raise EvidenceError(
-            "does not say when it was scraped", where=str(path), remedy="put a line `# time: <epoch>` before each scrape"
+            "does not say when it was scraped",
+            where=str(path),
+            remedy="put a line `# time: <epoch>` before each scrape",
         )
     if good["node"].null_count():
         good = good.with_columns(pl.col("node").fill_null(node_of(context, str(path))))
     yield Batch({"reject_record": bad.with_columns(pl.col("text").str.head(2000)).cast(dict(REJECT_SCHEMA))})  # type: ignore[arg-type]
     if good.height:
-        yield batch(_pivot(good.filter(pl.col("gi").is_null())), _instances(good.filter(pl.col("gi").is_not_null())), context)
+        yield batch(
+            _pivot(good.filter(pl.col("gi").is_null())), _instances(good.filter(pl.col("gi").is_not_null())), context
+        )
 
 
 def _measured() -> pl.Expr:
@@ -132,7 +153,9 @@ def _measured() -> pl.Expr:
 def _moment(name: str) -> pl.Expr:
     number = pl.col(name).cast(pl.Float64, strict=False)
     seconds = pl.when(number > 1e11).then(number / 1000).otherwise(number)
-    sound = pl.when(seconds.is_between(FIRST_S, LAST_S)).then((seconds * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us")))
+    sound = pl.when(seconds.is_between(FIRST_S, LAST_S)).then(
+        (seconds * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
+    )
     iso = pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%#z", strict=False, time_unit="us", time_zone="UTC")
     return pl.coalesce(sound, iso.dt.replace_time_zone(None))
 
@@ -143,7 +166,9 @@ def _pivot(found: pl.DataFrame) -> pl.DataFrame:
     names = dict.fromkeys(column for column, _ in _SERIES.values() if column != "index")
     made = found.group_by(key).agg(
         *(pl.col("value").filter(pl.col("column") == name).max().alias(name) for name in names),
-        index=pl.coalesce(pl.col("value").filter(pl.col("column") == "index").max().cast(pl.Int64), pl.col("index").max()),
+        index=pl.coalesce(
+            pl.col("value").filter(pl.col("column") == "index").max().cast(pl.Int64), pl.col("index").max()
+        ),
         holder=pl.col("job").drop_nulls().unique().sort().str.join(","),
     )
     in_mig = pl.col("mig").fill_null(0) == 1

@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def node_of(context: Context, where: str) -> str:
-    """The node a file is named after (`NODE__anything`); EvidenceError, with what to do, where it is named otherwise."""
+    """The node a file is named after (`NODE__anything`); EvidenceError where it is named otherwise."""
     if found := _NODE_IN_NAME.match(context.name):
         return found[1]
     raise EvidenceError(

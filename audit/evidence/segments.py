@@ -85,7 +85,7 @@ def _header(line: bytes, path: Path) -> Header:
         node, cluster, role, columns = said["node"], said["cluster"], said.get("role", "node"), said["columns"]
         boot_id, form = said.get("boot_id"), said["format"]
         sound = (
-            all(isinstance(text, str) and 0 < len(text) < 256 for text in (node, cluster, role))
+            all(isinstance(text, str) and 0 < len(text) < 256 and text.isprintable() for text in (node, cluster, role))
             and isinstance(boot_id, str | None)
             and all(isinstance(name, str) for names in columns.values() for name in names)
         )
@@ -119,6 +119,10 @@ def _flush(state: _State, context: Context) -> Iterator[Batch]:
         spec = KINDS.get(kind)
         lines = np.flatnonzero(block.is_kind(kind)) if spec else np.empty(0, np.int64)
         if spec is None or not lines.size:
+            continue
+        if lacking := {*spec.times, *spec.needed} - {*names}:
+            reason = f"{kind}: {min(lacking)} is in no column"
+            rejects.append(_reject(int(lines[0]) + first_line, reason, f"{lines.size} lines"))
             continue
         taken, refused = rows(block, spec, kind, names, lines)
         place = {"cluster": pl.lit(header.cluster), "interval_no": pl.col("interval_no") + first_interval}

@@ -104,6 +104,11 @@ class Kind:
     jobs: tuple[str, ...] = ()
 
     @property
+    def times(self) -> tuple[str, ...]:
+        """The columns that say when; a row without them is none."""
+        return ("at_s",) if self.is_point else ("from_s", "to_s")
+
+    @property
     def told(self) -> Columns:
         """The columns a line may carry beside its times."""
         return {**({"node": TEXT} if "node" in self.needed else {}), **self.columns}
@@ -132,7 +137,8 @@ FIRST_S, LAST_S = 946684800, 4102444800  # 2000 to 2100: no clock of a cluster s
 LONGEST_S = 366 * 86400.0
 
 SHARES = frozenset(
-    "cpu_busy_mean cpu_busy_max iowait_mean sm_active_mean graphics_active_mean tensor_active_mean dram_active_mean".split()
+    {*"cpu_busy_mean cpu_busy_max iowait_mean".split()}
+    | {*"sm_active_mean graphics_active_mean tensor_active_mean dram_active_mean".split()}
 )
 PERCENTS = frozenset({"util_mean", "util_min", "util_max"})
 MAY_BE_NEGATIVE = frozenset({"temperature_c_max", "array_task_id"})

@@ -30,7 +30,7 @@ _US = 1_000_000
 
 @dataclass(frozen=True)
 class Block:
-    """Some whole members' text: line i runs from `starts[i]` to `ends[i]` of `codes` and is the `nth[i]`-th interval's."""
+    """Some whole members' text: line i is `codes` from `starts[i]` to `ends[i]`, of interval `nth[i]`."""
 
     codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
     starts: _Numbers
@@ -69,24 +69,14 @@ def _begins(codes: np.ndarray[tuple[int], np.dtype[np.uint8]], starts: _Numbers,
     return marks
 
 
-def rows(
-    block: Block, spec: Kind, kind: str, names: list[str], lines: _Numbers
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def rows(block: Block, spec: Kind, kind: str, names: list[str], lines: _Numbers) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of one kind, with `interval_no` counted from the block's first, and the rejects, line counted from 0."""
     fits = block.tabs[lines] == len(names)
     whole, odd = lines[fits], lines[~fits]
-    width = [f"{place}" for place in range(len(names) + 1)]
-    frame = pl.read_csv(
-        _utf8(block.text(whole)) or b"\n",
-        has_header=False,
-        separator="\t",
-        quote_char=None,
-        schema=dict.fromkeys(width, pl.String),
-        infer_schema=False,
-        truncate_ragged_lines=True,
-        glob=False,
-    ).head(whole.size)
-    frame = frame.select(pl.col(str(place + 1)).alias(f"_{name}") for place, name in enumerate(names) if _first(names, place))
+    frame = _fields(block.text(whole), len(names) + 1) if whole.size else pl.DataFrame(schema=_texts(len(names) + 1))
+    frame = frame.select(
+        pl.col(str(place + 1)).alias(f"_{name}") for place, name in enumerate(names) if _first(names, place)
+    )
     frame = frame.with_columns(
         line=pl.Series(whole, dtype=pl.Int64), interval_no=pl.Series(block.nth[whole], dtype=pl.Int32)
     )
@@ -95,10 +85,29 @@ def rows(
     bad = typed.filter(pl.col("fault").is_not_null())
     good = typed.filter(pl.col("fault").is_null()) if bad.height else typed
     shown = pl.concat_str([pl.col(f"_{n}").fill_null("") for n in dict.fromkeys(names)], separator="\t")
-    refused = bad.select("line", pl.col("fault").alias("reason"), (pl.lit(f"{kind}\t") + shown).str.head(_MOST_TEXT).alias("text"))
+    refused = bad.select(
+        "line", pl.col("fault").alias("reason"), (pl.lit(f"{kind}\t") + shown).str.head(_MOST_TEXT).alias("text")
+    )
     torn = [(int(at), f"{kind}: not {len(names)} fields", _shown(block, int(at))) for at in odd[:1000]]
     rejects = pl.concat([refused, pl.DataFrame(torn, schema=REJECT_SCHEMA, orient="row")])
     return good.select(_columns(spec, names)), rejects
+
+
+def _texts(fields: int) -> dict[str, type[pl.String]]:
+    return dict.fromkeys(map(str, range(fields)), pl.String)
+
+
+def _fields(text: bytes, fields: int) -> pl.DataFrame:
+    """The lines as text by field, NULL where one is empty; bytes that are no UTF-8 become their codes."""
+    return pl.read_csv(
+        _utf8(text),
+        has_header=False,
+        separator="\t",
+        quote_char=None,
+        schema=_texts(fields),
+        infer_schema=False,
+        glob=False,
+    )
 
 
 def _first(names: list[str], place: int) -> bool:
@@ -132,7 +141,9 @@ def _typed(spec: Kind, names: list[str]) -> list[pl.Expr]:
             found.append(_plain(text).alias(name))
         elif kind == COUNT:
             whole = text.cast(pl.Int64, strict=False)
-            found.append(pl.coalesce(whole, text.cast(pl.Float64, strict=False).round().cast(pl.Int64, strict=False)).alias(name))
+            found.append(
+                pl.coalesce(whole, text.cast(pl.Float64, strict=False).round().cast(pl.Int64, strict=False)).alias(name)
+            )
         else:
             found.append(text.cast(pl.Float64, strict=False).alias(name))
     return found
@@ -140,17 +151,21 @@ def _typed(spec: Kind, names: list[str]) -> list[pl.Expr]:
 
 def _plain(text: pl.Expr) -> pl.Expr:
     r"""The text with every `\xHH` turned back into its byte; only values that hold a backslash are looked at."""
-    return pl.when(text.str.contains("\\", literal=True)).then(
-        text.map_batches(
-            lambda values: values.replace_strict(
-                (odd := values.filter(values.str.contains("\\", literal=True).fill_null(False)).unique()),
-                pl.Series([_bytes(value) for value in odd], dtype=pl.String),
-                default=values,
+    return (
+        pl.when(text.str.contains("\\", literal=True))
+        .then(
+            text.map_batches(
+                lambda values: values.replace_strict(
+                    (odd := values.filter(values.str.contains("\\", literal=True).fill_null(False)).unique()),
+                    pl.Series([_bytes(value) for value in odd], dtype=pl.String),
+                    default=values,
+                    return_dtype=pl.String,
+                ),
                 return_dtype=pl.String,
-            ),
-            return_dtype=pl.String,
+            )
         )
-    ).otherwise(text)
+        .otherwise(text)
+    )
 
 
 def _bytes(value: str) -> str:
@@ -167,11 +182,8 @@ def _fault(spec: Kind, kind: str, names: list[str]) -> pl.Expr:
         value, text = pl.col(f"{name}_us"), pl.col(f"_{said}")
         absurd = ~value.is_between(FIRST_S * _US, LAST_S * _US)
         checks.append(((text.is_not_null() & value.is_null()) | absurd.fill_null(False), f"{said} is no time"))
-    first, last = ("at_time_us", None) if spec.is_point else ("from_time_us", "to_time_us")
-    for time in filter(None, (first, last)):
-        said = next(key for key, name in _TIMES.items() if f"{name}_us" == time)
-        checks.append((pl.col(time).is_null() if said in names else pl.lit(True), f"{said} is missing"))
-    if last and {"from_s", "to_s"} <= set(names):
+    checks += [(pl.col(f"{_TIMES[said]}_us").is_null(), f"{said} is missing") for said in spec.times]
+    if not spec.is_point:
         length = pl.col("to_time_us") - pl.col("from_time_us")
         checks.append((~length.is_between(0, LONGEST_S * _US), "it ends before it begins, or is longer than a year"))
     for name, type_ in spec.told.items():
@@ -189,8 +201,6 @@ def _fault(spec: Kind, kind: str, names: list[str]) -> pl.Expr:
         most = 1.01 if name in SHARES else 101.0 if name in PERCENTS else None
         if most:
             checks.append(((value > most).fill_null(False), f"{name} is more than all"))
-    missing = [name for name in spec.needed if name not in names]
-    checks += [(pl.lit(True), f"{name} is missing") for name in missing]
     return pl.coalesce(pl.when(is_wrong).then(pl.lit(f"{kind}: {reason}")) for is_wrong, reason in checks)
 
 

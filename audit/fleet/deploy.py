@@ -7,7 +7,7 @@ from typing import Any
 
 from audit.fleet import fitness
 from audit.fleet.ansible import Answer, Reach, Told, ask
-from audit.fleet.deployment import Deployment, load, locked, new_engagement, save, who, window
+from audit.fleet.deployment import Deployment, load, new_engagement, save, who, window
 from audit.fleet.program import collector_hash
 from audit.fleet.slice import Target, targets
 from audit.workspace import Workspace
@@ -62,31 +62,32 @@ def install(
     take_over: bool,
     told: Told,
 ) -> tuple[Deployment, list[Installed]]:
-    """Installs on the fit nodes. What is about to carry a collector is written down first, so teardown knows it."""
-    with locked(workspace):
-        earlier = load(workspace)
-        running = earlier if earlier and earlier.targets else None
-        from_s, to_s = window(workspace, running, days)
-        fit = [node.target for node in checked if not node.unfit]
-        known = {target.host: target for target in (running.targets if running else ())}
-        deployment = Deployment(
-            engagement=earlier.engagement if earlier else new_engagement(),
-            window_from_s=from_s,
-            window_to_s=to_s,
-            by=who(),
-            at_s=time.time(),
-            collector_sha256=collector_hash(),
-            targets=tuple((known | {target.host: target for target in fit}).values()),
-            days_done=running.days_done if running else (),
-        )
-        if fit:
-            save(workspace, deployment)
-        requests = {target.host: _request(workspace, deployment, target, take_over) for target in fit}
-        answers = ask("deploy", requests, reach, told=told)
-        return deployment, [
-            Installed(a.host, a.changed, tuple(map(str, a.value.get("written") or ())), a.error)
-            for a in answers.values()
-        ]
+    """Installs on the fit nodes, under the folder's lock, which the caller holds.
+
+    What is about to carry a collector is written down first, so that teardown knows it.
+    """
+    earlier = load(workspace)
+    running = earlier if earlier and earlier.targets else None
+    from_s, to_s = window(workspace, running, days)
+    fit = [node.target for node in checked if not node.unfit]
+    known = {target.host: target for target in (running.targets if running else ())}
+    deployment = Deployment(
+        engagement=earlier.engagement if earlier else new_engagement(),
+        window_from_s=from_s,
+        window_to_s=to_s,
+        by=who(),
+        at_s=time.time(),
+        collector_sha256=collector_hash(),
+        targets=tuple((known | {target.host: target for target in fit}).values()),
+        days_done=running.days_done if running else (),
+    )
+    if fit:
+        save(workspace, deployment)
+    requests = {target.host: _request(workspace, deployment, target, take_over) for target in fit}
+    answers = ask("deploy", requests, reach, told=told)
+    return deployment, [
+        Installed(a.host, a.changed, tuple(map(str, a.value.get("written") or ())), a.error) for a in answers.values()
+    ]
 
 
 def _request(workspace: Workspace, deployment: Deployment, target: Target, take_over: bool) -> Mapping[str, Any]:

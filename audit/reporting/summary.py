@@ -4,6 +4,7 @@ from audit.reporting.dollars import Dollars, dollars
 from audit.reporting.headline import Headline, finding, headline, no_headline
 from audit.reporting.hostile import visible
 from audit.reporting.numerals import count_of, percent
+from audit.reporting.pages.window import watched
 from audit.reporting.period import period
 from audit.reporting.tables import actions
 from audit.reporting.won import more_cautious, quantile_name, would_kill
@@ -23,7 +24,7 @@ _WIDTH = 200
 
 
 def text_summary(report: Report) -> str:
-    """At most 14 lines of plain text, safe to print whatever the names in the report hold."""
+    """At most 15 lines of plain text, safe to print whatever the names in the report hold."""
     mark = "GENERATED SAMPLE, " if report["generated_sample"] else ""
     records = sum(file["records"] for file in report["evidence"])
     lines = [
@@ -31,6 +32,7 @@ def text_summary(report: Report) -> str:
         *_answer(report),
         *_dollars(report),
         coverage_sentence(report),
+        *([sentence(told)] if (told := watched(report)) else []),
         *_first_action(report),
         f"Price: {basis(report)}, {report['cost']['mode']} mode. Evidence: "
         f"{count_of(len(report['evidence']), 'file')}, {count_of(records, 'record')}, "

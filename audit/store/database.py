@@ -224,7 +224,18 @@ def create_views(connection: duckdb.DuckDBPyConnection, workspace: Workspace) ->
             connection.execute(statement)
 
 
-_VIEWS = ("job", "attempt_name", "span", "step", "node", "node_state", "gpu_summary", "reject", "window_bounds", "slice_node")
+_VIEWS = (
+    "job",
+    "attempt_name",
+    "span",
+    "step",
+    "node",
+    "node_state",
+    "gpu_summary",
+    "reject",
+    "window_bounds",
+    "slice_node",
+)
 
 
 def _naive(moment: object) -> object:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from audit.evidence import EvidenceError
@@ -50,7 +50,8 @@ def load(evidence: Path) -> dict[str, Entry]:
 def save(evidence: Path, entries: dict[str, Entry]) -> None:
     """Writes the manifest whole or not at all."""
     path = evidence / NAME
-    text = json.dumps({"files": [asdict(entries[name]) for name in sorted(entries)]}, indent=1) + "\n"
+    lines = ",\n ".join(json.dumps(vars(entries[name])) for name in sorted(entries))  # hundreds, after each file
+    text = f'{{"files": [\n {lines}\n]}}\n'
     draft = path.with_suffix(".json.new")
     with draft.open("w", encoding="utf-8") as file:
         file.write(text)

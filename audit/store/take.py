@@ -28,7 +28,8 @@ INCOMING = ".incoming-"
 class FileResult:
     """What came of one file: its rows by kind, or `error`, or `known` where it had been ingested before.
 
-    `samples` are rows of telemetry; `other_cluster` rows were left out; `other_name` is one of the clusters they were of.
+    `samples` are rows of telemetry. `other_cluster` rows were left out; `other_name` is one of the clusters
+    they were of.
     """
 
     name: str
@@ -245,9 +246,7 @@ def _load(
 ) -> _Tally:
     [(last_id,)] = connection.execute("SELECT coalesce(max(file_id), 0) FROM evidence_file").fetchall()
     tally = _Tally(file_id=last_id + 1, rows={})
-    incoming = {table: _Incoming(pl.DataFrame(schema=schema)) for table, schema in TABLES.items()}
-    for table, rows in incoming.items():
-        connection.register(f"incoming_{table}", rows)
+    incoming: dict[str, _Incoming] = {}
     try:
         for batch in ahead(READERS[kind](path, context)):
             tally.other_cluster += batch.other_cluster
@@ -257,9 +256,13 @@ def _load(
                 if table == "reject_record" and frame.height and not tally.first_reject:
                     tally.first_reject = str(frame["reason"][0])
                 if frame.height:
-                    incoming[table].frame = frame.select(list(TABLES[table]))
+                    given = frame.select(list(TABLES[table]))
+                    if table not in incoming:
+                        incoming[table] = _Incoming(given)
+                        connection.register(f"incoming_{table}", incoming[table])
+                    incoming[table].frame = given
                     connection.execute(_insert(table, tally.file_id))
-                    incoming[table].frame = frame.clear()
+                    incoming[table].frame = given.clear()
                     _widen(tally, frame)
             watch(tally.records)
     finally:

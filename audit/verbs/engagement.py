@@ -58,6 +58,7 @@ def ingest(arguments: argparse.Namespace) -> ExitCode:
 
 
 def ingested(workspace: "Workspace", files: Sequence[str], options: "Options") -> "list[FileResult]":
+    """Ingests, with progress and each failure on standard error; one result a file."""
     from audit.store import ingest
     from audit.terminal import Progress, say
 

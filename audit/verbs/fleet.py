@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -20,23 +21,25 @@ if TYPE_CHECKING:
 def deploy(arguments: argparse.Namespace) -> ExitCode:
     """`audit deploy`: checks the slice's nodes and puts the collector on those that are fit."""
     from audit.fleet import deploy as deploying
+    from audit.fleet.deployment import locked
     from audit.terminal import print_json, print_table, say
 
     workspace = _workspace(arguments)
     reach = _reach(arguments, workspace)
-    checked = deploying.check(workspace, reach, take_over=arguments.take_over, told=_told("check"))
-    unfit = [node for node in checked if node.unfit]
-    if not arguments.json:
-        print_table([node.row for node in checked])
-    if arguments.check:
-        if arguments.json:
-            print_json([node.row for node in checked])
-        for node in unfit:
-            say(f"audit: {node.target.host}: {node.unfit}")
-        return _exit(len(unfit), len(checked))
-    deployment, installed = deploying.install(
-        workspace, checked, reach, days=arguments.days, take_over=arguments.take_over, told=_told("deploy")
-    )
+    with nullcontext() if arguments.check else locked(workspace):
+        checked = deploying.check(workspace, reach, take_over=arguments.take_over, told=_told("check"))
+        unfit = [node for node in checked if node.unfit]
+        if not arguments.json:
+            print_table([node.row for node in checked])
+        if arguments.check:
+            if arguments.json:
+                print_json([node.row for node in checked])
+            for node in unfit:
+                say(f"audit: {node.target.host}: {node.unfit}")
+            return _exit(len(unfit), len(checked))
+        deployment, installed = deploying.install(
+            workspace, checked, reach, days=arguments.days, take_over=arguments.take_over, told=_told("deploy")
+        )
     failed = {node.host: node.error for node in installed if node.error} | {n.target.host: n.unfit for n in unfit}
     if arguments.json:
         window = {"window_from_s": deployment.window_from_s, "window_to_s": deployment.window_to_s}

@@ -8,6 +8,7 @@ import time
 from audit_collector import VERSION
 from audit_collector.files import names, read_or_none
 from audit_collector.layout import Layout
+from audit_collector.processes import are_hidden
 from audit_collector.state import free_bytes
 
 _MODULE = b"Kernel Module"
@@ -27,7 +28,7 @@ def check(folder: str, root: str) -> dict:
         "gpus": len(gpus) if gpus else None,
         "slurm_version": _slurm(),
         "collector": _collector(folder),
-        "hidepid": _hidepid(root),
+        "hidepid": are_hidden(root),
     }
 
 
@@ -75,12 +76,3 @@ def _collector(folder: str) -> object:
     except (OSError, KeyError, zipfile.BadZipFile):
         return "unknown"
     return text.partition('VERSION = "')[2].partition('"')[0] or "unknown"
-
-
-def _hidepid(root: str) -> object:
-    """Whether other users' processes are hidden: then CPU from processes needs the group /proc is mounted with."""
-    for line in (read_or_none(root + "/proc/self/mounts") or b"").splitlines():
-        words = line.split()
-        if len(words) > 3 and words[1] == b"/proc":
-            return b"hidepid=" in words[3] and b"hidepid=0" not in words[3] and b"hidepid=off" not in words[3]
-    return None

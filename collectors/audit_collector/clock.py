@@ -25,10 +25,12 @@ class Clock:
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
         self.offset_s = time.time() - mono_s()
 
-    def wait(self, until_s: float) -> bool:
-        """Sleeps until that wall time; False as soon as the process is asked to end."""
-        left_s = max(0.0, until_s - time.time())
-        return signal.sigtimedwait(_STOP, left_s) is None
+    def wait(self, until_s: float, most_s: float) -> bool:
+        """Sleeps until that wall time, but never longer than `most_s`, since the wall clock may just have been stepped
+        back; False as soon as the process is asked to end."""
+        told = signal.sigtimedwait(_STOP, min(most_s, max(0.0, until_s - time.time())))
+        # A process that was stopped and goes on is answered without a signal.
+        return told is None or told.si_signo not in _STOP
 
     def step_s(self) -> float:
         """By how many seconds the wall clock was stepped since the last call; 0 for what slewing does."""

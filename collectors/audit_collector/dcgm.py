@@ -58,7 +58,7 @@ class Connection(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint) for name in ("version", "persist", "timeout_ms", "is_socket")]
 
 
-def version_of(layout, number):
+def version_of(layout: type, number: int) -> int:
     """DCGM's version word: the layout's number above its size."""
     return number << 24 | ctypes.sizeof(layout)
 
@@ -67,15 +67,15 @@ class Failed(Exception):
     """The host engine, or its library, does not do; the text says what."""
 
 
-class Profiling(object):
+class Profiling:
     """The engine's newest values; `state` is ok, absent, or why not."""
 
-    def __init__(self, root):
+    def __init__(self, root: str) -> None:
         """Nothing is loaded before an engine is seen; `root` prefixes /proc."""
         self.root, self.state, self.retry_at = root, "absent", 0.0
         self.library, self.handle, self.uuids = None, None, {}
 
-    def poll(self, mono_s):
+    def poll(self, mono_s: float) -> dict:
         """{uuid: {column: (share, epoch s)}} of the fields that somebody has the engine watch; never raises."""
         if self.handle is None and mono_s < self.retry_at:
             return {}
@@ -90,14 +90,14 @@ class Profiling(object):
             self.close()
             return {}
 
-    def close(self):
+    def close(self) -> None:
         """Leave the engine."""
         if self.handle is not None:
             self.library.dcgmDisconnect(self.handle)
             self.library.dcgmShutdown()
         self.handle, self.uuids = None, {}
 
-    def _connect(self):
+    def _connect(self) -> bool:
         address = self._engine()
         if address is None:
             self.state = "absent"
@@ -116,7 +116,7 @@ class Profiling(object):
         self.uuids = {v.entity: v.content.text.decode("ascii", "replace") for v in found if v.status == 0}
         return True
 
-    def _engine(self):
+    def _engine(self) -> object:
         """Where an engine listens on this node: its TCP address, its socket, or None."""
         for name in ("tcp", "tcp6"):
             for line in self._lines("proc/net/" + name):
@@ -125,14 +125,14 @@ class Profiling(object):
                     return "127.0.0.1"
         return SOCKET if any(line.endswith(SOCKET) for line in self._lines("proc/net/unix")) else None
 
-    def _lines(self, name):
+    def _lines(self, name: str) -> list:
         try:
             with open(os.path.join(self.root, name)) as opened:
                 return opened.read().split("\n")
         except OSError:
             return []
 
-    def _load(self):
+    def _load(self) -> object:
         named = os.environ.get("AUDIT_DCGM_LIBRARY")
         for name in (named,) if named else LIBRARIES:
             try:
@@ -141,12 +141,12 @@ class Profiling(object):
                 pass
         raise Failed("an engine runs, but there is no %s" % (named or LIBRARIES[0]))
 
-    def _ask(self, function, *arguments):
+    def _ask(self, function: object, *arguments: object) -> None:
         code = function(*arguments)
         if code:
             raise Failed("%s says %d" % (function.__name__, code))
 
-    def _values(self, ids, fields, flags):
+    def _values(self, ids: list, fields: tuple, flags: int) -> object:
         """The records of these fields of these cards; raises Failed where their layout is not the known one."""
         entities = (Entity * len(ids))(*[Entity(GPU_ENTITY, i) for i in ids])
         wanted = (ctypes.c_ushort * len(fields))(*fields)
@@ -167,7 +167,7 @@ class Profiling(object):
                 raise Failed("values of another layout (version %#x)" % value.version)
         return found
 
-    def _read(self):
+    def _read(self) -> dict:
         shares, unwatched = {}, 0
         for value in self._values(sorted(self.uuids), tuple(sorted(FIELDS)), 0):
             if value.status == NOT_WATCHED:

@@ -16,10 +16,10 @@ NO_ANSWER_S = 20.0  # silent for longer than this (and two samples): lost
 CLOCK_STEP_S = 1.0
 
 
-class Track(object):
+class Track:
     """What is known of one card between polls."""
 
-    def __init__(self, uuid):
+    def __init__(self, uuid: str) -> None:
         """Nothing is known yet."""
         self.uuid, self.minor, self.index = uuid, None, None
         self.span, self.migs, self.devices = None, {}, {}
@@ -28,7 +28,7 @@ class Track(object):
         self.shares_at = {}  # column -> time of the last profiling value
         self.counters = {}  # column -> value at the last poll
 
-    def finish(self, to_s):
+    def finish(self, to_s: float) -> None:
         """End the running rows at `to_s`."""
         if self.span is not None and self.span.samples and to_s > self.span.from_s:
             self.rows.append(("gpu", self.span.gpu_row(self.uuid, self.minor, self.index, to_s)))
@@ -37,12 +37,12 @@ class Track(object):
             self._finish_mig(uuid, to_s)
         self.span, self.migs = None, {}
 
-    def _finish_mig(self, uuid, to_s):
+    def _finish_mig(self, uuid: str, to_s: float) -> None:
         span = self.migs.pop(uuid)
         if span.samples and to_s > span.from_s:
             self.rows.append(("mig", span.row(self.uuid, self.devices[uuid], to_s)))
 
-    def lose(self):
+    def lose(self) -> None:
         """The card does not answer: its rows end with its last poll, its counters start anew."""
         if self.at_s is not None:
             self.finish(self.at_s)
@@ -50,7 +50,7 @@ class Track(object):
         self.at_s = self.util_at_s = None
         self.shares_at, self.counters = {}, {}
 
-    def poll(self, now_s, reading, holders, jobs, changed_s):
+    def poll(self, now_s: float, reading: object, holders: Holders, jobs: object, changed_s: object) -> None:
         """Count one reading."""
         self.minor, self.index = reading.minor, reading.index
         holder, source, per_job = holders.of(reading.minor, reading.processes, jobs)
@@ -70,7 +70,7 @@ class Track(object):
         self._poll_migs(now_s, reading, jobs)
         self.at_s = now_s
 
-    def _between(self, before, after, since_s, at_s, now_s, reading):
+    def _between(self, before: Span, after: Span, since_s: object, at_s: float, now_s: float, reading: object) -> None:
         """Share out what happened since the last poll: to the row until `at_s`, and to the one after."""
         for percent, start_s, end_s in self._activity(since_s, now_s, reading):
             for span, length in ((before, min(end_s, at_s) - start_s), (after, end_s - max(start_s, at_s))):
@@ -91,7 +91,7 @@ class Track(object):
         for name in COUNTERS:
             self.counters[name] = getattr(reading, name)
 
-    def _counters(self, span, share, reading):
+    def _counters(self, span: Span, share: float, reading: object) -> None:
         """Add what each counter went on by; a row of which a part is not known (no answer, set to zero) has no sum."""
         if share <= 0:
             return
@@ -103,7 +103,7 @@ class Track(object):
             else:
                 span.counters[name] = span.counters.get(name, 0) + (now - earlier) * share
 
-    def _activity(self, since_s, now_s, reading):
+    def _activity(self, since_s: object, now_s: float, reading: object) -> object:
         """(percent, from, to) of each of the driver's samples, which lasts since the one before; else of the poll."""
         if not reading.util:
             if reading.util_now is not None and since_s is not None:
@@ -120,7 +120,7 @@ class Track(object):
             last = at
         self.util_at_s = last
 
-    def _poll_migs(self, now_s, reading, jobs):
+    def _poll_migs(self, now_s: float, reading: object, jobs: object) -> None:
         seen = set()
         for device, used, total, processes in reading.instances or ():
             if used is None and processes is None:
@@ -139,7 +139,7 @@ class Track(object):
             self._finish_mig(uuid, now_s)
 
 
-def _moment(old, new, began_s, since_s, now_s, changed_s):
+def _moment(old: object, new: object, began_s: object, since_s: object, now_s: float, changed_s: object) -> float:
     """When a card went from holder `old` to `new`: at the new job's start, else as early as it can have been."""
     if since_s is None:
         return now_s
@@ -149,14 +149,14 @@ def _moment(old, new, began_s, since_s, now_s, changed_s):
     return since_s if old is None else now_s
 
 
-class Gpus(object):
+class Gpus:
     """Every GPU of the node. `settings`: nvml_library, sample_s; `root` prefixes /dev; `log_event(kind, text)`.
 
     `jobs` of `sample` has `job_of_pid(pid)` -> job id or None, and `devices`: (job, when its cgroup was made, its v1
     devices folder or None) of every job on the node.
     """
 
-    def __init__(self, settings, root, log_event):
+    def __init__(self, settings: object, root: str, log_event: object) -> None:
         """Nothing is opened before the first sample."""
         self.library, self.log_event = settings.nvml_library, log_event
         self.sample_s = settings.sample_s
@@ -166,7 +166,7 @@ class Gpus(object):
         self.look_at = self.changed_s = self.silent_since = self.offset = None
         self.silent = False
 
-    def sample(self, now_s, mono_s, jobs):
+    def sample(self, now_s: float, mono_s: float, jobs: object) -> None:
         """Poll every card once; costs nothing where there is no driver."""
         if self.poller is None and not self._present(mono_s):
             return
@@ -180,7 +180,7 @@ class Gpus(object):
         if self.poller.out:
             self._no_answer(mono_s)
 
-    def _take(self, now_s, readings, jobs):
+    def _take(self, now_s: float, readings: list, jobs: object) -> None:
         if self.silent:
             self.silent = False
             self.log_event("gpu_back", "the driver answers again")
@@ -197,11 +197,11 @@ class Gpus(object):
                 track.lose()
         self.changed_s = None
 
-    def cut(self, at_s):
+    def cut(self, at_s: float) -> None:
         """The jobs on the node changed at `at_s`: where the next sample finds another holder, a row ends there."""
         self.changed_s = at_s
 
-    def rows(self, from_s, to_s):
+    def rows(self, from_s: float, to_s: float) -> list:
         """[(kind, fields)] of the interval that ends at `to_s`; the next rows begin there."""
         found = []
         for track in self.tracks.values():
@@ -216,12 +216,12 @@ class Gpus(object):
                 track.migs = {uuid: MigSpan(to_s, mig.holder) for uuid, mig in migs.items()}
         return found
 
-    def close(self):
+    def close(self) -> None:
         """Let go of the driver (not when it hangs)."""
         if self.poller is not None and not self.poller.out:
             self.driver.leave()
 
-    def summary(self):
+    def summary(self) -> dict:
         """{"gpus", "nvml": "ok", "absent" or "failed: …", "driver", "dcgm", "not_read": {call: why}} for status."""
         driver = self.driver
         if driver is None:
@@ -241,7 +241,7 @@ class Gpus(object):
             "not_read": dict(driver.refused),
         }
 
-    def _present(self, mono_s):
+    def _present(self, mono_s: float) -> bool:
         if self.look_at is not None and mono_s < self.look_at:
             return False
         self.look_at = mono_s + LOOK_AGAIN_S
@@ -253,7 +253,7 @@ class Gpus(object):
         self.poller = Poller(self.driver.poll, min(2.0, self.sample_s / 2.0))
         return True
 
-    def _clock(self, now_s, mono_s):
+    def _clock(self, now_s: float, mono_s: float) -> None:
         offset = now_s - mono_s
         if self.offset is not None and abs(offset - self.offset) > CLOCK_STEP_S:
             for track in self.tracks.values():
@@ -263,7 +263,7 @@ class Gpus(object):
                         span.from_s = now_s
         self.offset = offset
 
-    def _no_answer(self, mono_s):
+    def _no_answer(self, mono_s: float) -> None:
         if self.silent_since is None:
             self.silent_since = mono_s
         waited = mono_s - self.silent_since

@@ -14,10 +14,10 @@ RETRY_LAST_S = 600.0
 RETRY_ABSENT_S = 300.0
 
 
-class Driver(object):
+class Driver:
     """The cards of this node. Only `poll` works on it, in one thread."""
 
-    def __init__(self, library, root):
+    def __init__(self, library: object, root: str) -> None:
         """`library`: path of the driver library, None for the system's own; `root` prefixes /proc."""
         self.library = library
         self.profiling, self.profiling_told = Profiling(root), None
@@ -27,7 +27,7 @@ class Driver(object):
         self.version, self.failure, self.refused, self.told = None, None, {}, set()
         self.retry_at, self.pause_s = 0.0, RETRY_FIRST_S
 
-    def poll(self, now_s, mono_s):
+    def poll(self, now_s: float, mono_s: float) -> tuple:
         """(readings, events): one Reading per card that answers; events = [(kind, text)]."""
         events, readings = [], []
         if (self.nvml is None or self.lost) and mono_s >= self.retry_at:
@@ -51,7 +51,7 @@ class Driver(object):
             self._profile(readings, mono_s, events)
         return readings, events
 
-    def _profile(self, readings, mono_s, events):
+    def _profile(self, readings: list, mono_s: float, events: list) -> None:
         shares = self.profiling.poll(mono_s)
         for reading in readings:
             reading.profiling = shares.get(reading.uuid)
@@ -59,7 +59,7 @@ class Driver(object):
             events.append(("dcgm_absent", self.profiling.state))
         self.profiling_told = self.profiling.state
 
-    def _open(self, mono_s, events):
+    def _open(self, mono_s: float, events: list) -> None:
         before = {card.uuid: card for card in self.cards}
         self.close()
         self.retry_at = mono_s + self.pause_s
@@ -77,7 +77,7 @@ class Driver(object):
             return
         self.failure = None
 
-    def _find(self, before, mono_s, events):
+    def _find(self, before: dict, mono_s: float, events: list) -> list:
         try:
             self.version = self.nvml.nvmlSystemGetDriverVersion()
             count = self.nvml.nvmlDeviceGetCount()
@@ -104,27 +104,27 @@ class Driver(object):
             found.append(card)
         return found
 
-    def _card_lost(self, name, why, mono_s, events):
+    def _card_lost(self, name: str, why: str, mono_s: float, events: list) -> None:
         if name not in self.lost:
             events.append(("gpu_lost", "%s %s" % (name, why)))
             self.pause_s = RETRY_FIRST_S
             self.retry_at = mono_s + self.pause_s
         self.lost[name] = why
 
-    def _driver_lost(self, why, mono_s, events):
+    def _driver_lost(self, why: str, mono_s: float, events: list) -> None:
         for card in self.cards:
             self._card_lost(card.uuid, why, mono_s, events)
         self.failure = why
         self.close()
 
-    def _back(self, card, readings, events):
+    def _back(self, card: object, readings: list, events: list) -> bool:
         if not any(reading.uuid == card.uuid for reading in readings):
             return False
         del self.lost[card.uuid]
         events.append(("gpu_back", card.uuid))
         return True
 
-    def close(self):
+    def close(self) -> None:
         """Let go of the driver; what fails then does not matter any more."""
         if self.nvml is not None:
             try:
@@ -133,23 +133,23 @@ class Driver(object):
                 pass
             self.nvml = None
 
-    def leave(self):
+    def leave(self) -> None:
         """Let go of everything, at the end."""
         self.close()
         self.profiling.close()
 
 
-class Poller(object):
+class Poller:
     """Runs a function in a thread of its own and waits for its answer no longer than `deadline_s`."""
 
-    def __init__(self, function, deadline_s):
+    def __init__(self, function: object, deadline_s: float) -> None:
         """The thread starts with the first call."""
         self.function, self.deadline_s = function, deadline_s
         self.go, self.done = threading.Semaphore(0), threading.Semaphore(0)
         self.thread, self.arguments, self.answer, self.out = None, (), None, False
         self.broken = None
 
-    def call(self, *arguments):
+    def call(self, *arguments: object) -> list:
         """[(arguments, answer)]: of this call if it answers in time, before it of an earlier one that was late."""
         answers = []
         if self.out:
@@ -167,7 +167,7 @@ class Poller(object):
             answers.append((self.arguments, self.answer))
         return answers
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             self.go.acquire()
             try:

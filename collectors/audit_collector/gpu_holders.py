@@ -10,7 +10,7 @@ LARGEST_LIST_BYTES = 65536
 READS = 3  # a cgroup that does not say is read so often: it may be looked at before Slurm has confined it
 
 
-def minors_allowed(folder):
+def minors_allowed(folder: str) -> object:
     """The minors of the cards that a devices cgroup (v1) lists, or None where it does not say.
 
     None: no such file, or a cgroup that allows all but some devices: the kernel then shows `a *:* rwm` and never what
@@ -41,15 +41,15 @@ def minors_allowed(folder):
     return found
 
 
-class Holders(object):
+class Holders:
     """Holders at one poll. `jobs.devices` lists (job, since_s, v1 devices folder or None) of every job on the node."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Start knowing no cgroup."""
         self.known = {}  # (job, since) -> (minors, None where the cgroup does not say; times read)
         self.by_minor, self.since = {}, {}
 
-    def look(self, jobs):
+    def look(self, jobs: object) -> None:
         """Take the jobs that are on the node now."""
         known, self.by_minor, self.since = {}, {}, {}
         for job, since_s, folder in jobs.devices:
@@ -63,7 +63,7 @@ class Holders(object):
                 self.by_minor.setdefault(minor, set()).add(job)
         self.known = known
 
-    def of(self, minor, processes, jobs):
+    def of(self, minor: object, processes: object, jobs: object) -> tuple:
         """(holder, source, {job: (bytes or None, processes)}); the holder is None where neither way tells."""
         per_job = jobs_of(processes, jobs)
         holding = self.by_minor.get(minor)
@@ -73,13 +73,13 @@ class Holders(object):
             return ",".join(sorted(per_job)), "processes", per_job
         return None, None, per_job
 
-    def since_of(self, holder):
+    def since_of(self, holder: object) -> object:
         """When the newest of these jobs began (its cgroup was made), or None."""
         times = [self.since[job] for job in (holder or "").split(",") if self.since.get(job) is not None]
         return max(times) if times else None
 
 
-def jobs_of(processes, jobs):
+def jobs_of(processes: object, jobs: object) -> dict:
     """{job: (sum of bytes or None, number of processes)} of processes {pid: bytes or None} that belong to jobs."""
     found = {}
     for pid, size in (processes or {}).items():

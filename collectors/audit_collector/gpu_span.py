@@ -24,16 +24,16 @@ THROTTLED = (
 THROTTLED_BITS = sum(bit for bit, _ in THROTTLED)
 
 
-class Amount(object):
+class Amount:
     """Least, largest and weighted mean of the values given; all None while there is none."""
 
     __slots__ = ("count", "least", "most", "total", "weight")
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Start empty."""
         self.count, self.total, self.weight, self.least, self.most = 0, 0.0, 0.0, None, None
 
-    def add(self, value, weight=1.0):
+    def add(self, value: object, weight: float = 1.0) -> None:
         """Count a value for so much (None is no value)."""
         if value is None or weight <= 0:
             return
@@ -43,25 +43,25 @@ class Amount(object):
         self.least = value if self.least is None or value < self.least else self.least
         self.most = value if self.most is None or value > self.most else self.most
 
-    def mean(self):
+    def mean(self) -> object:
         """The weighted mean, or None."""
         return self.total / self.weight if self.weight else None
 
 
-def larger(one, other):
+def larger(one: object, other: object) -> object:
     """The larger of two values of which either may be None."""
     return other if one is None else one if other is None else max(one, other)
 
 
-def plus(one, other):
+def plus(one: object, other: object) -> object:
     """The sum, None when nothing was given."""
     return other if one is None else one if other is None else one + other
 
 
-class Span(object):
+class Span:
     """One card from `from_s` on, while `holder` (job ids, comma separated, or None when not known) does not change."""
 
-    def __init__(self, from_s, holder, source):
+    def __init__(self, from_s: float, holder: object, source: object) -> None:
         """Start empty."""
         self.from_s, self.holder, self.source = from_s, holder, source
         self.samples, self.util_samples = 0, 0
@@ -72,7 +72,7 @@ class Span(object):
         self.counters, self.broken = {}, set()  # column -> what it went on by; columns not known throughout
         self.jobs = {}  # job -> [largest memory, most processes]
 
-    def poll(self, reading, per_job):
+    def poll(self, reading: object, per_job: dict) -> None:
         """Count what the card showed at the moment of a poll."""
         self.samples += 1
         self.mem.add(reading.mem_bytes)
@@ -93,7 +93,7 @@ class Span(object):
             known[0] = larger(known[0], size)
             known[1] = max(known[1], count)
 
-    def gpu_row(self, uuid, minor, index, to_s):
+    def gpu_row(self, uuid: str, minor: object, index: int, to_s: float) -> tuple:
         """The fields of a `gpu` line."""
         energy_j, nvlink_rx, nvlink_tx = [
             None if name in self.broken else self.counters.get(name)
@@ -136,28 +136,28 @@ class Span(object):
             self.source,
         )
 
-    def job_rows(self, uuid, to_s):
+    def job_rows(self, uuid: str, to_s: float) -> object:
         """The fields of the `gpu_job` lines."""
         for job in sorted(self.jobs):
             size, count = self.jobs[job]
             yield (uuid, job, self.from_s, to_s, size, count)
 
 
-class MigSpan(object):
+class MigSpan:
     """One MIG device while its holder does not change."""
 
-    def __init__(self, from_s, holder):
+    def __init__(self, from_s: float, holder: object) -> None:
         """Start empty."""
         self.from_s, self.holder = from_s, holder
         self.samples, self.used, self.total, self.processes = 0, None, None, None
 
-    def poll(self, used, total, processes):
+    def poll(self, used: object, total: object, processes: object) -> None:
         """Count what it showed at the moment of a poll."""
         self.samples += 1
         self.used, self.total = larger(self.used, used), larger(self.total, total)
         self.processes = larger(self.processes, None if processes is None else len(processes))
 
-    def row(self, uuid, device, to_s):
+    def row(self, uuid: str, device: object, to_s: float) -> tuple:
         """The fields of a `mig` line; memory slices and activity are told to nobody but root."""
         return (
             uuid,

@@ -31,6 +31,7 @@ class Job:
         "limit_bytes",
         "listed",
         "mem_samples",
+        "no_shmem",
         "oom_kills",
         "peak_bytes",
         "pids",
@@ -64,7 +65,7 @@ class Job:
         self.files = {}
         self.absent = set()
         self.since_s = self.from_s = self.to_s = 0.0
-        self.listed = self.restored = self.from_now = self.counted = False
+        self.listed = self.restored = self.from_now = self.counted = self.no_shmem = False
         self.turn = 0
         self.pids = []
         self.processes = Processes(root)
@@ -209,6 +210,7 @@ class Job:
     def _memory(self, anon_bytes: object, shmem_bytes: object, cache_bytes: object) -> None:
         if anon_bytes is None:
             return
+        self.no_shmem = shmem_bytes is None
         used = anon_bytes + (shmem_bytes or 0)
         self.anon_min = used if self.anon_min is None or used < self.anon_min else self.anon_min
         self.anon_max = _larger(self.anon_max, used)
@@ -265,12 +267,13 @@ class Job:
         self.write_bytes = sum(int(word[7:]) for word in words if word.startswith(b"wbytes="))
 
     def _count_kills(self) -> None:
-        """v1 counts a kill only in the cgroup the killed process sat in: steps and tasks are looked at one by one,
-        and only when the job has met its limit, since that is when the kernel kills."""
+        """v1 counts a kill only in the cgroup the killed process sat in, which goes with its step: so steps and tasks
+        are looked at one by one once the job has met its limit, and what is not found then is not known."""
         if self.peak_bytes + _NEAR_LIMIT_BYTES >= self.limit_bytes:
             _kills_below(self.folders["memory"], self.kills, 4)
-        if self.kills or self.oom_kills is None:
-            self.oom_kills = sum(self.kills.values())
+            self.oom_kills = sum(self.kills.values()) or None
+        elif not self.kills:
+            self.oom_kills = 0
 
 
 def _kills_below(folder: str, kills: dict, depth: int) -> None:

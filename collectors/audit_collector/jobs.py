@@ -45,7 +45,8 @@ class Jobs:
 
     def sample(self, now_s: float, mono_s: float) -> bool:
         """Takes one sample of every job; True when the set of jobs is another than before."""
-        places, self.unmapped = self.layout.find()
+        places, unmapped = self.layout.find()
+        self.unmapped = max(self.unmapped, unmapped)
         self.of_pid = {}
         self.turn += 1
         self._same_jobs(places)
@@ -60,10 +61,13 @@ class Jobs:
                 job.turn = (len(self.by_key) + self.turn) % self.turns
                 changed = True
                 self._list(job)
-            elif job.by_processes or job.turn == self.turn % self.turns:
+            elif job.turn == self.turn % self.turns:
                 self._list(job)
-            elif job.samples < 2 and "stat1" not in job.files and "stat2" not in job.files:
-                job.find_files(self.layout.controllers(place))
+            elif job.by_processes or not job.mem_samples:
+                if job.samples < 2:
+                    job.find_files(self.layout.controllers(place))
+                if job.by_processes:
+                    job.pids = pids_below(self.layout.tree(job.folders))
             job.sample(now_s, mono_s)
         self.seen = max(self.seen, len(places))
         return changed
@@ -82,9 +86,14 @@ class Jobs:
 
     def rows(self) -> list:
         """One `job` row per job that was sampled since the last call; starts the next interval."""
-        rows = [job.row() for job in self.ended + list(self.by_key.values()) if job.samples]
+        sampled = [job for job in self.ended + list(self.by_key.values()) if job.samples]
+        if any(not job.mem_samples for job in sampled):
+            self.degraded("memory of jobs: no memory cgroup; ConstrainRAMSpace=yes in cgroup.conf would make them")
+        if any(job.no_shmem for job in sampled):
+            self.degraded("memory of jobs: this kernel does not tell shared memory; only anonymous memory is counted")
+        rows = [job.row() for job in sampled]
         self.ended = []
-        self.seen = len(self.by_key)
+        self.seen = self.unmapped = 0
         self.layout.look()
         return rows
 

@@ -30,6 +30,7 @@ class Life:
         self.spool = Spool(folder)
         self.spool.lock()
         self.state = state.load(self.spool)
+        self.state.begin(settings.from_s)
         self.log = Log()
         self.roles = roles
         self.boot_id = (
@@ -41,6 +42,7 @@ class Life:
         self.segments = {}
         self.gaps = []
         self.full = False
+        self.since = None
         self.state_bytes = 0
         self.earlier_bytes = self.state.own_written_bytes
 
@@ -68,21 +70,20 @@ class Life:
         self.clock.step_s()
         if self.state.first_s is None:
             self.state.first_s = now_s
+        if self.since and now_s > self.since[0]:
+            self._gap(self.since[0], now_s, self.since[1])
         self._start_interval(now_s, mono_s())
         self._sample(now_s)
         while True:
             due_s = min(following(self.last_s, self.sample_s), settings.to_s)
-            go_on = self.clock.wait(due_s)
+            go_on = self.clock.wait(due_s, self.sample_s)
             step_s = self.clock.step_s()
             now_s = self._now()
             if step_s:
                 self._stepped(step_s)
             late_s = now_s - due_s - step_s
             if not go_on:
-                self.log.event("stop", "asked to end")
-                self._sample(now_s)
-                self._close_interval(now_s)
-                return self._end("stopped", EXIT_ENDED)
+                return self._stop(now_s)
             if not step_s:
                 self._count_late(late_s, due_s)
                 now_s = due_s if 0 <= late_s < min(ON_TIME_S, self.sample_s / 4) else now_s
@@ -102,6 +103,13 @@ class Life:
                     self._close_interval(now_s)
                 self._rotate()
 
+    def _stop(self, now_s: float) -> int:
+        self.log.event("stop", "asked to end")
+        self._sample(now_s)
+        if now_s > self.from_s:
+            self._close_interval(now_s)
+        return self._end("stopped", EXIT_ENDED)
+
     def _sample(self, now_s: float) -> None:
         at_s = mono_s()
         for part in self.parts:
@@ -110,21 +118,18 @@ class Life:
         self.samples += 1
 
     def _count_late(self, late_s: float, due_s: float) -> None:
-        self.late_max_s = max(self.late_max_s, late_s)
         skipped = int(late_s / self.sample_s)
-        if not skipped:
-            return
-        # What was not sampled is a gap from the last sample on: the interval before it ends there.
-        self.missed += skipped
-        now_s = due_s + late_s
-        reason = "paused" if late_s >= self.settings.interval_s else "late"
-        self.log.event("late", "%d samples were not taken for %.3f s" % (skipped, late_s))
+        if skipped:
+            self.log.event("late", "%d samples were not taken for %.3f s" % (skipped, late_s))
         if late_s >= 2 * self.sample_s:
-            last_s = self.last_s
+            # What was not sampled is a gap from the last sample on: the interval before it ends there.
+            now_s, last_s = due_s + late_s, self.last_s
             if last_s > self.from_s:
                 self._close_interval(last_s)
-            self._gap(last_s, now_s, reason)
+            self._gap(last_s, now_s, "paused" if late_s >= self.settings.interval_s else "late")
             self._start_interval(now_s, mono_s())
+        self.missed += skipped
+        self.late_max_s = max(self.late_max_s, late_s)
 
     def _stepped(self, step_s: float) -> None:
         """Ends the interval in the old time; the next begins in the new."""
@@ -261,9 +266,8 @@ class Life:
             if not same_boot:
                 self.log.event("reboot", "the node was started anew")
             self.log.event("restart", "started again, version " + VERSION)
-            # The first sample is taken right away; nothing is known from the last one before until then.
-            if now_s > last_s:
-                self._gap(last_s, now_s, reason)
+            # What an earlier window did not see is no gap of this one.
+            self.since = (last_s, reason) if last_s > self.settings.from_s else None
             if same_boot:
                 # Where the last interval reached its segment but not the state, the counters in the state are old.
                 current = abs(last_s - (state.last_s or 0.0)) < 0.002
@@ -275,7 +279,7 @@ class Life:
 
     def _wait_for_window(self) -> bool:
         while self._now() < self.settings.from_s:
-            if not self.clock.wait(min(self.settings.from_s, self._now() + 5.0)):
+            if not self.clock.wait(self.settings.from_s, 5.0):
                 return False
             if self._asked_to_rotate():
                 self._rotate()

@@ -4,6 +4,7 @@ import os
 
 from audit_collector.jobs import Jobs
 from audit_collector.node import Node
+from audit_collector.processes import are_hidden
 from audit_collector.segments import lines_of
 from audit_collector.wire import COLUMNS
 
@@ -20,6 +21,10 @@ class NodeRole:
         self.root = root
         self.jobs = Jobs(root, settings, log.degraded)
         self.node = Node(root, log.degraded)
+        if are_hidden(root) and os.geteuid() != 0:
+            log.degraded(
+                "processes of jobs: /proc is mounted with hidepid; its gid= group for the collector shows them"
+            )
         self.gpus = None
         self.columns = dict(COLUMNS)
         library = settings.nvml_library

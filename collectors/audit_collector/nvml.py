@@ -23,13 +23,13 @@ SLOW_S = 60.0  # ECC counts and the MIG layout are asked for this often
 class Failed(Exception):
     """A card, or the driver (`driver` true), does not answer; the text is NVML's name for it."""
 
-    def __init__(self, text, driver=False):
+    def __init__(self, text: str, driver: bool = False) -> None:
         """Keep NVML's name and whether the driver as a whole is meant."""
-        super(Failed, self).__init__(text)
+        super().__init__(text)
         self.driver = driver
 
 
-class Reading(object):
+class Reading:
     """What one poll of one card gave; a value that was not given is None."""
 
     __slots__ = (
@@ -56,14 +56,14 @@ class Reading(object):
         "uuid",
     )
 
-    def __init__(self, uuid, minor, index):
+    def __init__(self, uuid: str, minor: object, index: int) -> None:
         """Start with nothing else known."""
         for name in self.__slots__:
             setattr(self, name, None)
         self.uuid, self.minor, self.index = uuid, minor, index
 
 
-def load(path):
+def load(path: object) -> object:
     """The bindings with the driver library loaded and initialised; `path` None: the system's own. Raises Failed."""
     import pynvml
 
@@ -81,23 +81,23 @@ def load(path):
 _error_names = {}  # code -> name
 
 
-def error_name(nvml, error):
+def error_name(nvml: object, error: object) -> str:
     """NVML's own name for an error, such as NVML_ERROR_GPU_IS_LOST."""
     if not _error_names:
         _error_names.update((getattr(nvml, name), name) for name in dir(nvml) if name.startswith("NVML_ERROR_"))
     return _error_names.get(error.value, "NVML_ERROR_%s" % error.value)
 
 
-class Asker(object):
+class Asker:
     """Asks one card or MIG device, remembering what it does not answer and counting what it does."""
 
-    def __init__(self, nvml, handle, refused):
+    def __init__(self, nvml: object, handle: object, refused: dict) -> None:
         """`refused` (shared by the cards): call -> name of the lasting error, for the record."""
         self.nvml, self.handle, self.refused = nvml, handle, refused
         self.skip = set()
         self.answers, self.error = 0, None
 
-    def ask(self, name, *arguments, known_as=None):
+    def ask(self, name: str, *arguments: object, known_as: object = None) -> object:
         """The call's answer, or None; raises Failed when it says that the card or the driver is gone.
 
         `known_as` tells apart two versions of a call that the bindings give one name.
@@ -114,7 +114,7 @@ class Asker(object):
         self.answers += 1
         return None if isinstance(answer, int) and answer in NO_NUMBER else answer
 
-    def _refused(self, name, text):
+    def _refused(self, name: str, text: str) -> None:
         short = text.replace("NVML_ERROR_", "")
         if short in LOST or short in DRIVER_LOST:
             raise Failed(text, short in DRIVER_LOST)
@@ -124,7 +124,7 @@ class Asker(object):
         elif short not in ("NOT_FOUND", "NO_DATA"):
             self.error = text
 
-    def first(self, *names):
+    def first(self, *names: str) -> object:
         """The answer of the first of these calls (newer first) that the driver knows."""
         for name in names:
             if name not in self.skip:
@@ -133,7 +133,7 @@ class Asker(object):
                     return answer
         return None
 
-    def memory(self):
+    def memory(self) -> tuple:
         """(used, total, reserved or None) in bytes, or Nones."""
         newer = "nvmlDeviceGetMemoryInfo_v2"
         info = self.ask("nvmlDeviceGetMemoryInfo", self.nvml.nvmlMemory_v2, known_as=newer)
@@ -144,7 +144,7 @@ class Asker(object):
             return None, None, None
         return number(info.used), number(info.total), reserved
 
-    def processes(self):
+    def processes(self) -> object:
         """{pid: bytes or None} of everything that runs here; None when neither list is given."""
         found = None
         for newer, older in PROCESS_LISTS:
@@ -160,7 +160,7 @@ class Asker(object):
         return found
 
 
-def number(value):
+def number(value: object) -> object:
     """The value, or None where it is one of the driver's ways to say that there is none."""
     return None if value is None or value in NO_NUMBER else value
 
@@ -168,9 +168,9 @@ def number(value):
 class Card(Asker):
     """One physical GPU."""
 
-    def __init__(self, nvml, handle, index, refused):
+    def __init__(self, nvml: object, handle: object, index: int, refused: dict) -> None:
         """Ask what does not change. Raises Failed when the card does not give even its UUID."""
-        super(Card, self).__init__(nvml, handle, refused)
+        super().__init__(nvml, handle, refused)
         self.index = index
         self.uuid = self.ask("nvmlDeviceGetUUID")
         if self.uuid is None:
@@ -181,7 +181,7 @@ class Card(Asker):
         self.ecc = None, None  # uncorrected, corrected
         self.util_after_us = None
 
-    def read(self, now_s, mono_s):
+    def read(self, now_s: float, mono_s: float) -> Reading:
         """One Reading; raises Failed when the card is gone."""
         reading = Reading(self.uuid, self.minor, self.index)
         self.answers, self.error = 0, None
@@ -213,14 +213,14 @@ class Card(Asker):
             raise Failed(self.error or "no call is answered")
         return reading
 
-    def _slow(self):
+    def _slow(self) -> None:
         counts = [self.ask("nvmlDeviceGetTotalEccErrors", kind, self.nvml.NVML_VOLATILE_ECC) for kind in (1, 0)]
         self.ecc = counts[0], counts[1]
         mode = self.ask("nvmlDeviceGetMigMode")
         self.mig = 1 if mode is not None and mode[0] == 1 else 0
         self.instances = self._mig_devices() if self.mig else []
 
-    def _nvlink(self, reading):
+    def _nvlink(self, reading: object) -> None:
         # Scope UINT_MAX: the sum over the card's links, in KiB.
         fields = self.ask("nvmlDeviceGetFieldValues", [(138, 0xFFFFFFFF), (139, 0xFFFFFFFF)])
         if fields is not None:
@@ -230,7 +230,7 @@ class Card(Asker):
             if all(field.nvmlReturn == self.nvml.NVML_ERROR_NOT_SUPPORTED for field in fields):
                 self.skip.add("nvmlDeviceGetFieldValues")
 
-    def _activity(self, now_s):
+    def _activity(self, now_s: float) -> object:
         """The driver's own samples since the last poll: [(time in s, percent)], oldest first; None without a buffer."""
         if self.util_after_us is None or self.util_after_us > now_s * 1e6 + 1e6:
             # First poll, or the clock was set back: what is in the buffer now was before.
@@ -245,7 +245,7 @@ class Card(Asker):
             self.util_after_us = samples[-1][0]
         return [(at / 1e6, value) for at, value in samples if at > after and value <= 100]
 
-    def _mig_devices(self):
+    def _mig_devices(self) -> list:
         known = {device.uuid: device for device in self.instances}
         found = []
         for index in range(self.ask("nvmlDeviceGetMaxMigDeviceCount") or 0):
@@ -256,7 +256,7 @@ class Card(Asker):
                     found.append(known.get(device.uuid, device))
         return found
 
-    def _instances(self, reading):
+    def _instances(self, reading: object) -> None:
         reading.instances, together = [], None
         for device in self.instances:
             used, total, _ = device.memory()
@@ -273,9 +273,9 @@ class Card(Asker):
 class MigDevice(Asker):
     """One MIG device: a compute instance within a GPU instance."""
 
-    def __init__(self, nvml, handle, refused):
+    def __init__(self, nvml: object, handle: object, refused: dict) -> None:
         """Ask what does not change while it exists."""
-        super(MigDevice, self).__init__(nvml, handle, refused)
+        super().__init__(nvml, handle, refused)
         self.uuid = self.ask("nvmlDeviceGetUUID")
         self.gi = self.ask("nvmlDeviceGetGpuInstanceId")
         self.ci = self.ask("nvmlDeviceGetComputeInstanceId")

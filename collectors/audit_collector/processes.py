@@ -6,11 +6,12 @@ what was last known of it is kept. So the sum never falls, and loses at most wha
 
 import os
 
-from audit_collector.files import names, read
+from audit_collector.files import names, read, read_or_none
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
+_SHOWN = (b"hidepid=0", b"hidepid=off")
 _FILES = ("tasks", "notify_on_release", "release_agent")
 
 
@@ -23,16 +24,29 @@ def pids_below(folder: str, depth: int = 6) -> list:
     """The processes of a cgroup and of those below it; raises nothing, a folder that goes away is left out."""
     found = []
     try:
+        links = os.lstat(folder).st_nlink
         text = read(folder + "/cgroup.procs")
     except OSError:
-        text = b""
+        links, text = 0, b""
     # A 0 is a process outside this PID namespace.
     found += [int(word) for word in text.split() if word != b"0"]
-    if depth:
+    # The kernel counts the cgroups below in the links: two are its own and its parent's.
+    if depth and links != 2:
         for name in names(folder):
             if is_group(name):
                 found += pids_below(folder + "/" + name, depth - 1)
     return found
+
+
+def are_hidden(root: str) -> object:
+    """Whether other users' processes are hidden from one without rights; None where that cannot be told."""
+    text = read_or_none(root + "/proc/self/mounts")
+    for line in text.splitlines() if text is not None else ():
+        words = line.split()
+        if len(words) > 3 and words[1] == b"/proc":
+            options = words[3].split(b",")
+            return any(one.startswith(b"hidepid=") and one not in _SHOWN for one in options)
+    return None
 
 
 def stat_of(root: str, pid: int) -> tuple:

@@ -52,8 +52,12 @@ class Segment:
                 break
             self.waiting.pop(0)
         while len(self.waiting) > LARGEST_WAITING:
-            _, lost_from_s, lost_to_s = self.waiting.pop(0)
+            lost_text, lost_from_s, lost_to_s = self.waiting.pop(0)
             self.lost = (self.lost[0] if self.lost else lost_from_s, lost_to_s)
+            # What happened meanwhile is told by the next interval that is kept.
+            kept = [one for one in lost_text.split("\n") if one.startswith(("event\t", "gap\t"))]
+            text, from_s, to_s = self.waiting[0]
+            self.waiting[0] = (text + "".join([one + "\n" for one in kept]), from_s, to_s)
         return not self.waiting
 
     def is_due(self, now_s: float) -> bool:
@@ -172,7 +176,7 @@ def _interval(text: bytes) -> object:
     """(from_s, to_s) of a member's interval line; None where it has none."""
     for one in text.split(b"\n", 2)[:2]:
         words = one.split(b"\t", 3)
-        if words[0] == b"interval" and len(words) > 3:
+        if words[0] == b"interval" and len(words) > 2:
             return float(words[1]), float(words[2])
     return None
 

@@ -45,8 +45,13 @@ class Spool:
         self.lock_fd = -1
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Opens a file of the spool; raises OSError, also where it is a link."""
-        return os.open(name, flags | _FLAGS, mode, dir_fd=self.fd)
+        """Opens a file of the spool; raises OSError, and SpoolError where it is a link."""
+        try:
+            return os.open(name, flags | _FLAGS, mode, dir_fd=self.fd)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise SpoolError("%s/%s: is a link" % (self.path, name)) from error
 
     def names(self) -> list:
         """What is in it."""

@@ -13,12 +13,14 @@ from audit_collector.spool import Spool, SpoolError
 
 LARGEST_BYTES = 8 << 20
 GAPS_KEPT = 20
+_LASTING = ("last_s", "boot_id", "ended", "jobs")
 
 
 class State:
     """The counts of a window, over all runs of the collector; times in epoch seconds."""
 
     def __init__(self) -> None:
+        self.from_s = None
         self.first_s = None
         self.last_s = None
         self.boot_id = None
@@ -32,6 +34,12 @@ class State:
         self.jobs = []
         self.now = {}
         """What is true of this run only: pid, start, own cost, cards, what is not readable."""
+
+    def begin(self, from_s: float) -> None:
+        """Counts anew where this is another window; where the last run ended, and what it knew of jobs, is kept."""
+        if self.from_s != from_s:
+            kept = {name: self.__dict__[name] for name in _LASTING}
+            self.__dict__.update(State().__dict__, from_s=from_s, **kept)
 
     def gap(self, from_s: float, to_s: float, reason: str) -> None:
         """Counts a gap; the largest are kept by name."""

@@ -15,6 +15,7 @@ import away
 import look
 import place
 import put
+import sweep
 import take
 
 VERBS = {
@@ -39,6 +40,7 @@ def main(argv):
     except (place.Failed, OSError) as failed:
         print(json.dumps({"error": str(failed)}))
         return 5
+    sweep.sweep(0 if argv[1] == "remove" else sweep.CUT_S)
     print(json.dumps(answer))
     return 3 if changed else 0
 

@@ -6,6 +6,7 @@ import mmap
 import os
 import sys
 import time
+from pathlib import Path
 
 PAGE = 4096
 MIB = 1 << 20
@@ -21,14 +22,14 @@ def memory(mib, sharing):
 
 def own_anon_mib():
     """What the interpreter itself holds."""
-    with open("/proc/self/status") as file:
+    with Path("/proc/self/status").open() as file:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("RssAnon:"))
 
 
 def cache(mib, path):
     """Reads a file of that size that was written just before: page cache."""
-    with open(path, "wb+") as file:
-        os.unlink(path)
+    with path.open("wb+") as file:
+        path.unlink()
         for _ in range(mib):
             file.write(b"x" * MIB)
         file.flush()
@@ -58,7 +59,7 @@ def main():
     parser.add_argument("--exit", type=int, default=0)
     asked = parser.parse_args()
 
-    held = [cache(asked.file_mib, "/var/tmp/burn-%d" % os.getpid())] if asked.file_mib else []
+    held = [cache(asked.file_mib, Path(f"/var/tmp/burn-{os.getpid()}"))] if asked.file_mib else []
     held.append(memory(asked.shm_mib, mmap.MAP_SHARED))
     held.append(memory(max(asked.anon_mib - own_anon_mib(), 0), mmap.MAP_PRIVATE))
     if asked.spike_mib:
@@ -78,7 +79,7 @@ def main():
     for child in children:
         os.waitpid(child, 0)
     if asked.note:
-        open(asked.note, "w").close()
+        Path(asked.note).touch()
     time.sleep(asked.hold_s)
     sys.exit(asked.exit)
 

@@ -29,7 +29,7 @@ FINAL = frozenset("BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_O
 """The states of a job that has ended, as sacct names them."""
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_START_S = 60
+_START_S = 120
 _BLOCK = 1 << 20
 
 
@@ -88,33 +88,67 @@ class Cluster:
     # Commands
 
     def run(
-        self, machine: str, argv: Sequence[str], *, user: str = "root", input: str | None = None, check: bool = True, timeout_s: float = 60
+        self,
+        machine: str,
+        argv: Sequence[str],
+        *,
+        user: str = "root",
+        input: str | None = None,
+        check: bool = True,
+        timeout_s: float = 60,
     ) -> subprocess.CompletedProcess[str]:
         """Runs a program on a machine (not by SSH), in the user's home. Raises ClusterError on failure if `check`."""
-        done = subprocess.run(self.command(machine, argv, user), input=input or "", text=True, capture_output=True, timeout=timeout_s)
+        done = subprocess.run(
+            self.command(machine, argv, user),
+            check=False,
+            input=input or "",
+            text=True,
+            capture_output=True,
+            timeout=timeout_s,
+        )
         if check and done.returncode:
-            raise ClusterError(f"{machine}: {' '.join(argv)}: exit {done.returncode}: {done.stderr.strip()} {done.stdout.strip()}")
+            raise ClusterError(
+                f"{machine}: {' '.join(argv)}: exit {done.returncode}: {done.stderr.strip()} {done.stdout.strip()}"
+            )
         return done
 
     def command(self, machine: str, argv: Sequence[str], user: str = "root") -> list[str]:
         """The command line, for Popen here, that runs a program on a machine."""
         home = "/root" if user == "root" else f"/home/{user}"
-        clean = ["env", "-i", "-C", home, f"PATH={_PATH}", f"HOME={home}", f"USER={user}", "LANG=C.UTF-8", "SHELL=/bin/bash"]
-        become = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--inh-caps=-all"]
+        clean = [
+            "env",
+            "-i",
+            "-C",
+            home,
+            f"PATH={_PATH}",
+            f"HOME={home}",
+            f"USER={user}",
+            "LANG=C.UTF-8",
+            "SHELL=/bin/bash",
+        ]
+        become = (
+            []
+            if user == "root"
+            else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--inh-caps=-all"]
+        )
         spaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--time"]
         return ["nsenter", f"--target={self._on[machine].pid}", *spaces, "--", *become, *clean, *argv]
 
     def submit(self, user: str, *options: str, script: str) -> str:
         """Submits a batch script (its text without the `#!` line). The job's number; of an array or het job the first."""
         sbatch = ["sbatch", "--parsable", *options]
-        return self.run(self.controller, sbatch, user=user, input=f"#!/bin/bash\n{script}\n").stdout.strip().partition(";")[0]
+        return (
+            self.run(self.controller, sbatch, user=user, input=f"#!/bin/bash\n{script}\n")
+            .stdout.strip()
+            .partition(";")[0]
+        )
 
     def sacct(self, *options: str) -> list[list[str]]:
         """The rows of `sacct -n -P OPTIONS`, split at `|`."""
         out = self.run(self.controller, ["sacct", "-n", "-P", *options]).stdout
         return [line.split("|") for line in out.splitlines()]
 
-    def wait(self, jobs: Iterable[str], states: Iterable[str] = FINAL, timeout_s: float = 90) -> dict[str, str]:
+    def wait(self, jobs: Iterable[str], states: Iterable[str] = FINAL, timeout_s: float = 180) -> dict[str, str]:
         """Waits until the accounting database shows each job (all its tasks and components) in one of the states.
 
         The states by JobID; ClusterError after the timeout.
@@ -136,7 +170,7 @@ class Cluster:
         out = self.run(self.controller, ["sinfo", "-h", "-N", "-o", "%N %T"], check=False).stdout
         return dict(line.split() for line in out.splitlines())
 
-    def wait_idle(self, timeout_s: float = 60) -> None:
+    def wait_idle(self, timeout_s: float = 120) -> None:
         """Waits until every node that is on is idle."""
         end = time.monotonic() + timeout_s
         while not all(self.node_states().get(node) == "idle" for node in self.nodes if node in self._on):
@@ -222,9 +256,13 @@ class Cluster:
         machine, base = self.machines[name], self.ground.base
         (base / f"boot-id-{name}").write_text(f"{uuid.uuid4()}\n")
         host.make_cgroups(self.ground.cgroup, name)
-        enter = "".join(f"echo 0 >/sys/fs/cgroup/{c}/{self.ground.cgroup}/{name}/cgroup.procs; " for c in host.CONTROLLERS)
+        enter = "".join(
+            f"echo 0 >/sys/fs/cgroup/{c}/{self.ground.cgroup}/{name}/cgroup.procs; " for c in host.CONTROLLERS
+        )
         uptime = int(time.clock_gettime(time.CLOCK_BOOTTIME))
-        spaces = f"--uts --ipc --mount --cgroup --net --pid --time --boottime=-{uptime} --monotonic=-{int(time.monotonic())}"
+        spaces = (
+            f"--uts --ipc --mount --cgroup --net --pid --time --boottime=-{uptime} --monotonic=-{int(time.monotonic())}"
+        )
         init = [str(Path(__file__).with_name("init.sh")), str(base), name, str(rootfs()), str(machine.gpus)]
         script = f'{enter} exec unshare {spaces} --fork --kill-child=KILL bash "$@"'
         with (base / "log" / f"{name}.log").open("a") as log:
@@ -259,8 +297,9 @@ class Cluster:
         ready, _, _ = select.select([out], [], [], _START_S)
         line = out.readline() if ready else ""
         if not line:
-            log = (self.ground.base / "log" / f"{name}.log").read_text()[-2000:]
-            raise ClusterError(f"{name} did not start: {log}")
+            logs = [self.ground.base / "log" / f"{name}.log", *self.logs(name).iterdir()]
+            tails = "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')[-1500:]}" for log in logs)
+            raise ClusterError(f"{name} did not start: {tails}")
         return line.strip()
 
     def _await_up(self, name: str) -> None:
@@ -272,7 +311,7 @@ class Cluster:
         self.run(self.controller, ["bash", "-c", wait])
 
     def _answers(self, test: str) -> None:
-        self.run(self.controller, ["timeout", "30", "bash", "-c", f"until {test}; do sleep .1; done"])
+        self.run(self.controller, ["timeout", "60", "bash", "-c", f"until {test}; do sleep .1; done"])
 
     def _start(self) -> None:
         for name in self.machines:
@@ -299,7 +338,10 @@ def up(
     """
     with host.ground() as ground:
         machines = [Machine("ctl", f"{ground.subnet}.2")]
-        machines += [Machine(f"node{i}", f"{ground.subnet}.{10 + i}", cpus, 16000, gpus) for i, (cpus, gpus) in enumerate(nodes, 1)]
+        machines += [
+            Machine(f"node{i}", f"{ground.subnet}.{10 + i}", cpus, 16000, gpus)
+            for i, (cpus, gpus) in enumerate(nodes, 1)
+        ]
         write_seed(ground.base, rootfs(), machines, gatherer, cores)
         shim = clock.build(ground.base)
         for machine in machines:
@@ -323,4 +365,7 @@ def up(
 def _make_disk(image: Path) -> None:
     with image.open("wb") as file:
         file.truncate(4 << 30)  # sparse: it takes what is written
-    subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", "-N", "65536", image], check=True)
+    subprocess.run(
+        ["mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", "-N", "65536", image],
+        check=True,
+    )

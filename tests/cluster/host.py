@@ -22,7 +22,20 @@ from pathlib import Path
 
 CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids")
 PREFIX = "audit-cluster-"
-PROGRAMS = ("slurmctld", "slurmdbd", "slurmd", "sbatch", "sacctmgr", "munged", "mariadbd", "mariadb-install-db", "sshd", "python3", "sudo")
+PROGRAMS = (
+    "slurmctld",
+    "slurmdbd",
+    "slurmd",
+    "sbatch",
+    "sacctmgr",
+    "munged",
+    "mariadbd",
+    "mariadb-install-db",
+    "my_print_defaults",
+    "sshd",
+    "python3",
+    "sudo",
+)
 HOST_PROGRAMS = ("ip", "unshare", "nsenter", "losetup", "mkfs.ext4", "ssh-keygen")
 _CGROUPS = Path("/sys/fs/cgroup")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -42,7 +55,12 @@ def why_not(rootfs: Path) -> str | None:
         return f"cgroup v1 controllers are not mounted: {', '.join(missing)}"
     if not Path("/dev/loop-control").exists():
         return "no loop devices"
-    tried = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], capture_output=True, text=True)
+    tried = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--time", "--fork", "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return tried.stderr.strip() or None
 
 
@@ -87,7 +105,9 @@ class Ground:
 
     def ip(self, *argv: str, check: bool = True) -> None:
         """Runs `ip` in the cluster's network, with the host's process numbers."""
-        subprocess.run(["nsenter", f"--net=/proc/{self.holder_pid}/ns/net", "ip", *argv], check=check, capture_output=not check)
+        subprocess.run(
+            ["nsenter", f"--net=/proc/{self.holder_pid}/ns/net", "ip", *argv], check=check, capture_output=not check
+        )
 
 
 @contextlib.contextmanager
@@ -130,7 +150,12 @@ def _connect(place: Ground) -> str:
             subprocess.run(["ip", *line.split()], check=True)
     finally:
         os.close(lock)
-    for line in ("link set lo up", "link add bridge0 type bridge", "link set bridge0 up", "link set uplink master bridge0 up"):
+    for line in (
+        "link set lo up",
+        "link add bridge0 type bridge",
+        "link set bridge0 up",
+        "link set uplink master bridge0 up",
+    ):
         place.ip(*line.split())
     return subnet
 
@@ -155,9 +180,8 @@ def _remove(base: Path) -> None:
     """Removes cgroups and folder of a cluster whose processes were killed, waiting for the kernel to be through."""
     for controller in CONTROLLERS:
         _remove_cgroup(_CGROUPS / controller / base.name)
-    subprocess.run(["ip", "link", "del", _link(base)], capture_output=True)
-    for image in base.glob("*.img"):
-        _until(lambda image=image: not _loops(image))
+    subprocess.run(["ip", "link", "del", _link(base)], capture_output=True, check=False)
+    _until(lambda: not any(map(_loops, base.glob("*.img"))))
     shutil.rmtree(base, ignore_errors=True)
 
 

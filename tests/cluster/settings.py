@@ -40,7 +40,7 @@ TaskPlugin=task/cgroup
 PrologFlags=Contain
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
-SchedulerParameters=bf_interval=2,sched_min_interval=100000
+SchedulerParameters=bf_interval=2,batch_sched_delay=0,sched_interval=5,sched_min_interval=100000
 DefMemPerCPU=256
 KillWait=3
 MinJobAge=900
@@ -75,6 +75,8 @@ StorageUser=slurm
 StorageLoc=slurm_acct_db
 """
 DATABASE_SQL = """\
+-- slurmdbd would make it, but with libmariadb 11.8.9 its connection is of no use once the database was missing.
+CREATE DATABASE IF NOT EXISTS slurm_acct_db;
 CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED VIA unix_socket;
 GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
 """
@@ -131,9 +133,15 @@ def write_seed(base: Path, rootfs: Path, machines: Sequence[Machine], gatherer: 
         os.chown(file, accounts[owner], accounts[owner] if owner in USERS else -1)
 
     nodes = [machine for machine in machines if machine.cpus]
-    put("etc/slurm/slurm.conf", SLURM_CONF.format(cluster=CLUSTER_NAME, gatherer=gatherer, nodes="\n".join(n.slurm_line for n in nodes)))
+    put(
+        "etc/slurm/slurm.conf",
+        SLURM_CONF.format(cluster=CLUSTER_NAME, gatherer=gatherer, nodes="\n".join(n.slurm_line for n in nodes)),
+    )
     put("etc/slurm/cgroup.conf", CGROUP_CONF.format(cores="yes" if cores else "no"))
-    put("etc/slurm/gres.conf", "".join(f"NodeName={n.name} Name=gpu Type=a100 File=/dev/nvidia[0-{n.gpus - 1}]\n" for n in nodes if n.gpus))
+    put(
+        "etc/slurm/gres.conf",
+        "".join(f"NodeName={n.name} Name=gpu Type=a100 File=/dev/nvidia[0-{n.gpus - 1}]\n" for n in nodes if n.gpus),
+    )
     put("etc/slurm/slurmdbd.conf", SLURMDBD_CONF, 0o600, "slurm")
     put("etc/slurm/accounts.cfg", ACCOUNTS.format(cluster=CLUSTER_NAME))
     put("etc/slurm/database.sql", DATABASE_SQL)
@@ -194,10 +202,13 @@ def _write_keys(base: Path, seed: Path, machines: Sequence[Machine]) -> None:
     ConnectTimeout 5
     LogLevel ERROR
 """
-    config = "".join(f"Host {m.name}\n    HostName {m.address}\n    HostKeyAlias {m.name}\n    User root\n{common}" for m in machines)
+    config = "".join(
+        f"Host {m.name}\n    HostName {m.address}\n    HostKeyAlias {m.name}\n    User root\n{common}" for m in machines
+    )
     (client / "config").write_text(config)
     (client / "hosts.ini").write_text(
-        "[nodes]\n" + "".join(f"{m.name}\n" for m in machines if m.cpus)
+        "[nodes]\n"
+        + "".join(f"{m.name}\n" for m in machines if m.cpus)
         + "[controller]\nctl\n[all:vars]\n"
         + f"ansible_ssh_common_args=-F {client}/config\nansible_python_interpreter=/usr/bin/python3\n"
     )

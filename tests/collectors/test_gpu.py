@@ -12,8 +12,9 @@ import pynvml
 import pytest
 
 from audit.fleet.bindings import cut_down
-from tests.collectors.nvml import build, build_dcgm, cards, uuid
+from tests.collectors.nvml import build, build_dcgm, cards, uuid, write
 from tests.collectors.nvml.pythons import WANTED, interpreter
+from tests.collectors.program import install, tree
 
 HERE = Path(__file__).parent
 COLLECTORS = HERE.parents[1] / "collectors"
@@ -491,3 +492,26 @@ def test_a_late_answer_still_counts(watch):
     assert seen["events"] == []
     (row,) = of(seen["rows"][0], "gpu")
     assert (row["samples"], row["util_samples"], row["util_mean"]) == (3, 200, 30)
+
+
+@pytest.mark.parametrize("version", WANTED)
+def test_the_program_on_a_node_writes_who_held_which_card(tmp_path, library, monkeypatch, version):
+    """Job 31's cgroup allows card 1; process 4242 of job 32 computes on card 0."""
+    monkeypatch.setenv("AUDIT_NVML_SCRIPT", str(tmp_path / "script"))
+    write(tmp_path / "script", *cards(2), "gpu 0 process 4242 5000", "gpu 1 util 0:60")
+    top = "sys/fs/cgroup"
+    files = {
+        f"{top}/{kind}/slurm/uid_7/job_{job}/cgroup.procs": "" for kind in ("memory", "freezer") for job in (31, 32)
+    }
+    files[f"{top}/devices/slurm/uid_7/job_31/devices.list"] = "c 195:1 rwm\n"
+    files["proc/4242/cgroup"] = "9:freezer:/slurm/uid_7/job_32/step_0\n4:memory:/slurm/uid_7/job_32/step_0/task_0\n"
+    node = install(tmp_path / "node", root=tree(tmp_path / "root", files), python=interpreter(version))
+    node.window(2.5, nvml_library=str(library))
+    done = node.do("run")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = {(row["uuid"], row["holder"], row["holder_source"]) for row in node.rows("gpu")}
+    assert shown == {(uuid(0), "32", "processes"), (uuid(1), "31", "devices")}
+    assert {(row["uuid"], row["job"], row["mem_bytes_max"]) for row in node.rows("gpu_job")} == {
+        (uuid(0), "32", "5000")
+    }
+    assert {row["util_mean"] for row in node.rows("gpu") if row["uuid"] == uuid(1)} == {"60"}

@@ -77,7 +77,9 @@ def test_snapshots_one_after_the_other(tmp_path: Path) -> None:
 BAD = {
     "cut short": log(card())[:-20],
     "an entity": log(card(), head='<?xml version="1.0"?>\n<!DOCTYPE l [<!ENTITY a "aaaa">]>\n'),
-    "an external entity": log(card(), head='<?xml version="1.0"?>\n<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n'),
+    "an external entity": log(
+        card(), head='<?xml version="1.0"?>\n<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n'
+    ),
     "nested": log("<gpu>" * 100 + "</gpu>" * 100),
     "no time": log(card(), time="N/A"),
 }

@@ -54,7 +54,11 @@ def test_a_scrape_of_nvidia_smi_s_exporter(tmp_path: Path) -> None:
 def test_a_scrape_of_dcgm_s_exporter_names_node_and_job(tmp_path: Path) -> None:
     labels = DCGM + ',hpc_job="4711"'
     text = "# time: 2026-05-05T10:00:00+02:00\n" + dcgm(
-        "DEV_GPU_UTIL 40", "DEV_FB_USED 1024", "PROF_GR_ENGINE_ACTIVE 0.38", "PROF_PIPE_TENSOR_ACTIVE 0.1", labels=labels
+        "DEV_GPU_UTIL 40",
+        "DEV_FB_USED 1024",
+        "PROF_GR_ENGINE_ACTIVE 0.38",
+        "PROF_PIPE_TENSOR_ACTIVE 0.1",
+        labels=labels,
     )
     (row,) = read(tmp_path, text, "capture.prom")["sample_gpu"]
     assert (row["node"], row["uuid"], row["index"], row["from_time"]) == ("n7", "GPU-aaaa", 3, EIGHT)
@@ -116,7 +120,9 @@ def test_whose_a_scrape_is(tmp_path: Path, labels: str, name: str, node: str) ->
     assert [r["node"] for r in read(tmp_path, text, name)["sample_gpu"]] == [node]
 
 
-@pytest.mark.parametrize(("text", "name"), [(smi("index 0"), "n1__a.txt"), ("# time: 1777968000\n" + smi("index 0"), "a.txt")])
+@pytest.mark.parametrize(
+    ("text", "name"), [(smi("index 0"), "n1__a.txt"), ("# time: 1777968000\n" + smi("index 0"), "a.txt")]
+)
 def test_without_a_time_or_a_node_one_line_says_what_to_do(tmp_path: Path, text: str, name: str) -> None:
     with pytest.raises(EvidenceError) as fault:
         read(tmp_path, text, name)
@@ -124,5 +130,11 @@ def test_without_a_time_or_a_node_one_line_says_what_to_do(tmp_path: Path, text:
 
 
 def test_lines_that_are_none_are_rejects(tmp_path: Path) -> None:
-    text = "# time: 1777968000\n" + smi("index 0") + 'nvidia_smi_index{uuid="x" 1\n' + "nvidia_smi_index 3\n" + smi("index many")
+    text = (
+        "# time: 1777968000\n"
+        + smi("index 0")
+        + 'nvidia_smi_index{uuid="x" 1\n'
+        + "nvidia_smi_index 3\n"
+        + smi("index many")
+    )
     assert [r["line"] for r in read(tmp_path, text)["reject_record"]] == [3, 4, 5]

@@ -4,9 +4,12 @@ import gzip
 from datetime import datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.evidence import EvidenceError
+from audit.evidence import READERS, TABLES, Context, EvidenceError
 from tests.dumps import read
 from tests.evidence.segment import COLUMNS, T0, header, interval, line, member, segment
 
@@ -42,6 +45,15 @@ def test_columns_are_taken_by_name_and_what_is_not_known_is_left_out(tmp_path: P
     (row,) = found["sample_job"]
     assert (row["job"], row["interval_s"], row["cpu_s"], row["since_time"]) == ("12", 60, None, None)
     assert found["reject_record"] == []
+
+
+def test_a_kind_without_a_time_is_one_reject(tmp_path: Path) -> None:
+    columns = {"interval": ["from_s", "to_s"], "job": ["job", "from_s"]}
+    lines = f"interval\t{T0}\t{T0 + 60}\n" + f"job\t12\t{T0}\n" * 3
+    found = told(tmp_path, member(header(columns=columns) + lines))
+    assert [(r["line"], r["reason"], r["text"]) for r in found["reject_record"]] == [
+        (3, "job: to_s is in no column", "3 lines")
+    ]
 
 
 def test_a_torn_tail_loses_its_interval_and_says_how_much(tmp_path: Path) -> None:
@@ -90,7 +102,10 @@ HOSTILE = {
     "the year 5000": (line("job", **{**BUSY, "from_s": T0, "to_s": 10**11}), "job: to_s is no time"),
     "no end": (line("job", **{**BUSY, "from_s": T0}), "job: to_s is missing"),
     "backwards": (line("job", span=(60, 0), **BUSY), "job: it ends before it begins, or is longer than a year"),
-    "more than all of a GPU": (line("gpu", span=(0, 60), uuid="GPU-a", util_mean=300), "gpu: util_mean is more than all"),
+    "more than all of a GPU": (
+        line("gpu", span=(0, 60), uuid="GPU-a", util_mean=300),
+        "gpu: util_mean is more than all",
+    ),
 }
 
 
@@ -119,7 +134,9 @@ def test_node_states_become_spans_each_until_the_next_and_the_last_to_the_end(tm
         line("state", at_s=T0 + 30, node="n1", state="ALLOCATED"),
     )
     found = told(tmp_path, segment(interval(0, 60, *lines), interval(60, 120), role="controller", node="ctl"))
-    spans = [(r["node"], r["from_time"].second, r["to_time"], r["state"], r["reason"]) for r in found["node_state_record"]]
+    spans = [
+        (r["node"], r["from_time"].second, r["to_time"], r["state"], r["reason"]) for r in found["node_state_record"]
+    ]
     half, end = datetime(2026, 5, 5, 8, 0, 30), datetime(2026, 5, 5, 8, 2)
     assert spans == [
         ("n1", 0, half, "IDLE", None),
@@ -141,6 +158,34 @@ WITHOUT_HEADER = {
 def test_without_a_header_nothing_can_be_read(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(EvidenceError):
         told(tmp_path, data)
+
+
+_BITES = st.lists(st.tuples(st.integers(0, 5000), st.binary(max_size=12)), min_size=1, max_size=6)
+
+
+def _bitten(data: bytes, bites: list[tuple[int, bytes]]) -> bytes:
+    for place, put in bites:
+        at = place % len(data)
+        data = data[:at] + put + data[at + len(put) // 2 :]
+    return data
+
+
+@given(_BITES, st.booleans())
+def test_whatever_is_in_it_it_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, bites: list[tuple[int, bytes]], inside: bool
+) -> None:
+    texts = [interval(60 * n, 60 * n + 60, line("job", span=(60 * n, 60 * n + 60), **BUSY)) for n in range(3)]
+    plain = (header() + "".join(texts)).encode()
+    data = gzip.compress(_bitten(plain, bites), mtime=0) if inside else _bitten(segment(*texts), bites)
+    path = tmp_path_factory.mktemp("bitten") / "a.seg.gz"
+    path.write_bytes(data)
+    try:
+        batches = list(READERS["collector segment"](path, Context("alpha", "UTC")))
+    except EvidenceError:
+        return
+    for batch in batches:
+        for table, rows in batch.rows.items():
+            assert rows.schema == pl.Schema(TABLES[table])
 
 
 def test_every_kind_of_line_has_a_table(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from audit.reporting.wording import Report
 NODE_ROWS = 36
 KIND_ROWS = 4
 WIDTH, LEFT, END = 493.2, 66.0, 322.0  # points: 174 mm wide, the bars between the nodes' names and their numbers
-TOP, ROW, THICK = 13.0, 8.6, 5.0
-NAME_ROOM, REASON_ROOM = 60.0, 66.0
+TOP, ROW, TALLEST, BARS = 13.0, 8.6, 12.0, 300.0  # a row is taller where there are few
+NAME_ROOM, REASON_ROOM, KIND_ROOM = 60.0, 66.0, 240.0  # of a kind, two lines
 SMALL = 7.4  # the size of text beside the bars
 _LEAST = 0.7  # points: no gap is drawn thinner
 _MOST_TICKS = 8
@@ -47,6 +47,7 @@ class Picture:
 
     rows: tuple[NodeRow, ...]
     ticks: tuple[tuple[float, str], ...]
+    thick: float
     base: float
     height: float
     rest: str
@@ -77,13 +78,12 @@ def window(report: Report) -> dict[str, Any] | None:
     found = report["telemetry"]
     if found is None:
         return None
-    kinds = [Kind(visible(r["kind"], 60), 1, r["intervals"], r["hours"]) for r in found["unattributed"]]
+    kinds = [Kind(fitted(r["kind"], KIND_ROOM), 1, r["intervals"], r["hours"]) for r in found["unattributed"]]
     return {
         "lede": _lede(found),
         "picture": _picture(found, report),
         "left": LEFT,
         "end": END,
-        "thick": THICK,
         "costs": _costs(found["overhead"]),
         "kinds": _cut(kinds),
         "clock": _clock(found),
@@ -122,18 +122,20 @@ def _node_hours(found: Row) -> str:
 def _picture(found: Row, report: Report) -> Picture:
     start, end = (datetime.fromisoformat(report["window"][key]) for key in ("from", "to"))
     nodes = found["by_node"]
-    cut = NODE_ROWS if len(nodes) <= NODE_ROWS else NODE_ROWS - 1
-    rows = tuple(_row(row, TOP + ROW * number, start, end) for number, row in enumerate(nodes[:cut]))
+    cut = min(len(nodes), NODE_ROWS) if len(nodes) <= NODE_ROWS else NODE_ROWS - 1
+    pitch = min(TALLEST, max(ROW, BARS / (cut + 1)))
+    rows = tuple(_row(row, TOP + pitch * number, start, end) for number, row in enumerate(nodes[:cut]))
     rest = nodes[cut:]
     others = ""
     if rest:
         hours = math.fsum(row["window_hours"] for row in rest)
         share = percent(math.fsum(row["watched_hours"] for row in rest) / hours) if hours else "none"
         others = f"{count_of(len(rest), 'other node')}, watched {share}; each for more than those above"
-    base = TOP + ROW * len(rows) + 1
+    base = TOP + pitch * len(rows) + 1
     worst = "; ".join(f"{row.name} {row.coverage}" for row in rows[:3])
     alt = f"Watched time by node, least first: {worst}. {others}".strip()
-    return Picture(rows, _ticks(start, end, report["timezone"]), base, base + (ROW if others else 0), others, alt)
+    ticks = _ticks(start, end, report["timezone"])
+    return Picture(rows, ticks, pitch - 3.6, base, base + (pitch if others else 0), others, alt)
 
 
 def _row(row: Row, y: float, start: datetime, end: datetime) -> NodeRow:

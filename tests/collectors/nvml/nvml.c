@@ -4,14 +4,12 @@
  * The script is the file named by AUDIT_NVML_SCRIPT and is read again whenever it changes. Times are seconds since
  * `start` (epoch); with `clock manual` the time is what the file "<script>.t" says, so tests need not wait.
  */
-#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7 };
 enum { MAX_GPUS = 16, MAX_POINTS = 64, MAX_PROCESSES = 512, MAX_INSTANCES = 8, MAX_FAULTS = 256, DEVICES = MAX_GPUS * 16 };

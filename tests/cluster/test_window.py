@@ -1,0 +1,184 @@
+"""The measurement window on a real cluster, from deploy to teardown, with jobs of known use in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from audit.accounting.views import create_use_views
+from audit.store import open_current
+from audit.workspace import find_workspace
+from tests.cluster import jobs
+from tests.cluster.cluster import Cluster
+from tests.cluster.engagement import Engagement, Ran, engagement
+from tests.collectors import nvml
+
+
+@dataclass(frozen=True)
+class Window:
+    """What each step of the window answered, and the jobs that ran in it."""
+
+    at: Engagement
+    checked: Ran
+    deployed: Ran
+    again: Ran
+    mix: dict[str, jobs.Known]
+    status: Ran
+    collected: Ran
+    repeated: Ran
+    sacct: list[list[str]]
+    report: Ran
+    torn_down: Ran
+    before: dict[str, list[str]]
+    between: dict[str, list[str]]
+    after: dict[str, list[str]]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What the store answers."""
+        workspace = find_workspace(self.at.root)
+        with open_current(workspace, print) as store:
+            create_use_views(store.connection, workspace)
+            return store.connection.execute(query).fetchall()
+
+    def used(self, column: str) -> dict[str, list[Any]]:
+        """A column of `usage` by job number, each attempt of it."""
+        found: dict[str, list[Any]] = {}
+        query = f"""SELECT split_part(split_part(job_id, '_', 1), '+', 1), {column}
+            FROM usage JOIN job USING (cluster, job_id_raw, submit) WHERE start_time IS NOT NULL"""
+        for job, value in self.rows(query):
+            found.setdefault(job, []).append(value)
+        return found
+
+
+@pytest.fixture(scope="module")
+def window(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    machines = [*cluster.nodes, cluster.controller]
+    at = engagement(cluster, tmp_path_factory.mktemp("window"))
+    before = {machine: cluster.listing(machine) for machine in machines}
+    checked = at.audit("deploy", "--check", "--json")
+    between = {machine: cluster.listing(machine) for machine in machines}
+    deployed = at.audit("deploy", "--json")
+    again = at.audit("deploy", "--json")
+    watch_gpus(cluster, "node1")
+    mix = jobs.run(cluster)
+    status = at.audit("status", "--json")
+    collected = at.audit("collect", "--json")
+    repeated = at.audit("collect", "--json")
+    sacct = cluster.sacct("-a", "-D", "-X", "-o", "ElapsedRaw,AllocCPUS,State")
+    report = at.audit("report", "--format", "json", "--json")
+    torn_down = at.audit("teardown", "--json")
+    after = {machine: cluster.listing(machine) for machine in machines}
+    yield Window(
+        at, checked, deployed, again, mix, status, collected, repeated, sacct, report, torn_down, before, between, after
+    )
+
+
+def watch_gpus(cluster: Cluster, machine: str) -> None:
+    """Lets the machine's collector see four cards through the stand-in for the driver: 1 and 2 busy, 0 and 3 idle."""
+    folder = cluster.home / "driver"
+    folder.mkdir(mode=0o755)
+    library = nvml.build(folder)
+    script = nvml.write(folder / "script", *nvml.cards(4), "gpu 1 util 0:80", "gpu 2 util 0:80")
+    shutil.chown(folder, "root")
+    inside = {"AUDIT_NVML_LIBRARY": f"/home/driver/{library.name}", "AUDIT_NVML_SCRIPT": f"/home/driver/{script.name}"}
+    words = [f"{name}={value}" for name, value in inside.items()]
+    cluster.run(machine, ["env", *words, "/etc/init.d/audit-collector", "restart"])
+
+
+def test_every_machine_is_checked_first_and_nothing_stays_there(window: Window) -> None:
+    assert window.checked.status == 0
+    assert {row["node"]: row["fit"] for row in window.checked.json} == dict.fromkeys(window.before, "yes")
+    assert all(row["skew s"] == 0 and row["slurm"] and row["python"] for row in window.checked.json)
+    assert window.between == window.before
+
+
+def test_deploy_puts_a_collector_on_every_machine(window: Window) -> None:
+    assert window.deployed.status == 0, window.deployed.err
+    assert all(node["changed"] and not node["error"] for node in window.deployed.json["installed"])
+
+
+def test_a_second_deploy_changes_nothing(window: Window) -> None:
+    assert window.again.status == 0
+    assert [node["host"] for node in window.again.json["installed"] if node["changed"]] == []
+
+
+def test_status_tells_that_the_window_will_be_covered(window: Window) -> None:
+    told = window.status.json
+    assert window.status.status == 0
+    assert told["will_be_met"] is True
+    assert {node["state"] for node in told["nodes"]} == {"watching"}
+    assert all(node["own_rss_bytes"] < 25 * 2**20 for node in told["nodes"])
+
+
+def test_collect_brings_everything_home_and_a_repeat_only_what_is_new(window: Window) -> None:
+    assert window.collected.status == 0, window.collected.err
+    first, second = ({f["host"]: f for f in ran.json["telemetry"]} for ran in (window.collected, window.repeated))
+    assert set(first) == set(window.before)
+    assert all(f["segments"] > 0 and f["error"] == "" for f in first.values())
+    assert all(second[host]["known"] == f["segments"] and second[host]["segments"] <= 2 for host, f in first.items())
+    assert [r["error"] for ran in (window.collected, window.repeated) for r in ran.json["ingested"] if r["error"]] == []
+
+
+def test_memory_is_measured_within_five_percent(window: Window) -> None:
+    measured, source = window.used("mem_used_bytes"), window.used("mem_source")
+    known = {name: job for name, job in window.mix.items() if job.mem_bytes is not None}
+    assert {name: measured[job.id] for name, job in known.items()} == {
+        name: pytest.approx(
+            [job.mem_bytes * job.nodes] * len(measured[job.id]),
+            rel=0.05,
+            abs=12 * jobs.MIB,  # a job's own shell and slurmstepd
+        )
+        for name, job in known.items()
+    }
+    watched = window.used("usage.watched_share")
+    by_share = [pair for job in known.values() for pair in zip(watched[job.id], source[job.id], strict=True)]
+    assert {s for share, s in by_share if share >= 0.95} == {"cgroup"}
+
+
+def test_cpu_is_measured_within_five_percent(window: Window) -> None:
+    cores, elapsed = window.used("cores_used"), window.used("usage.elapsed_s")
+    known = {name: job for name, job in window.mix.items() if job.cpu_s is not None}
+    measured = {
+        name: [c * s for c, s in zip(cores[job.id], elapsed[job.id], strict=True)] for name, job in known.items()
+    }
+    assert measured == {
+        name: pytest.approx([job.cpu_s * job.nodes] * len(measured[name]), rel=0.05, abs=0.15)
+        for name, job in known.items()
+    }
+
+
+def test_a_job_on_gpus_one_and_two_is_charged_those(window: Window) -> None:
+    job = window.mix["gpu_one_two"]
+    held = window.rows(
+        f"SELECT DISTINCT gpu_index FROM allocation_seen WHERE job_id = '{job.id}' AND state = 'RUNNING'"
+    )
+    assert held == [("1,2",)]
+    assert window.used("gpus_used")[job.id] == [2]
+    assert window.used("gpu_util")[job.id] == [pytest.approx(80, abs=1)]
+    assert window.used("gpus_used")[window.mix["blocker"].id] == [0]
+
+
+def test_what_ended_by_a_limit_is_a_bound_and_a_kill_is_seen(window: Window) -> None:
+    censored = window.used("is_censored")
+    assert {name for name in ("oom", "timeout") if censored[window.mix[name].id] == [True]} == {"oom", "timeout"}
+    assert window.used("oom_kills")[window.mix["oom"].id][0] >= 1
+
+
+def test_held_hours_agree_with_sacct(window: Window) -> None:
+    core_s = sum(float(elapsed) * float(cores) for elapsed, cores, state in window.sacct if state != "PENDING")
+    held = window.rows("SELECT sum(held_cores * elapsed_s) FROM usage")
+    assert held == [(pytest.approx(core_s, rel=0.001),)]
+
+
+def test_a_report_comes_of_it(window: Window) -> None:
+    assert window.report.status == 0, window.report.err
+
+
+def test_teardown_leaves_each_machine_as_it_was(window: Window) -> None:
+    assert window.torn_down.status == 0, window.torn_down.err
+    assert all(node["clean"] for node in window.torn_down.json)
+    assert window.after == window.before

@@ -1,0 +1,77 @@
+"""The node program: one file that needs `sh` and a Python 3.6 or newer, and answers one line of JSON."""
+
+import base64
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.fleet.ansible import Reach, ask
+from audit.fleet.program import build_program
+from tests.collectors.nvml.pythons import WANTED, interpreter
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_program(tmp_path_factory.mktemp("program"))
+
+
+def run(program: Path, python: str, verb: str, request: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    packed = base64.b64encode(json.dumps(request or {}).encode()).decode()
+    done = subprocess.run(["sh", program, python, verb, packed], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_same_sources_give_the_same_bytes(program: Path, tmp_path: Path) -> None:
+    assert build_program(tmp_path).read_bytes() == program.read_bytes()
+
+
+@pytest.mark.parametrize("named", WANTED)
+def test_every_python_runs_it(program: Path, named: str) -> None:
+    python = interpreter(named)
+    status, answer = run(program, python, "check")
+    assert status == 0, answer
+    version = subprocess.run(
+        [python, "-c", "import platform; print(platform.python_version())"], capture_output=True, text=True, check=True
+    )
+    assert answer["python"] == version.stdout.strip()
+    assert answer["root"] is (os.geteuid() == 0)
+    assert answer["cgroup_layout"]
+    assert run(program, python, "status") == (0, {"installed": False})
+
+
+def test_a_python_is_found_where_none_is_given(program: Path) -> None:
+    status, answer = run(program, "", "status")
+    assert (status, answer) == (0, {"installed": False})
+
+
+def test_without_a_python_the_answer_says_so(program: Path, tmp_path: Path) -> None:
+    # The head alone, without the places in which it looks for one.
+    head = program.read_bytes().partition(b"PK\x03\x04")[0].decode()
+    bare = tmp_path / "bare.sh"
+    bare.write_text(head.replace("/usr/", "/none/"))
+    done = subprocess.run(
+        ["/bin/sh", bare, "", "status"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 5
+    assert "no Python 3.6 or newer" in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.parametrize("folder", ["/etc", "/tmp/audit-asked-1/../../etc", "/tmp/audit-asked-" + "0" * 31 + "\n", ""])
+def test_nothing_is_staged_elsewhere_than_in_its_own_place(program: Path, folder: str) -> None:
+    request = {"folder": folder, "fields": [], "days": [], "since": "2026-05-01", "sreport": []}
+    status, answer = run(program, "", "accounting", request)
+    assert status == 5
+    assert "no place for this" in answer["error"]
+
+
+def test_a_machine_is_asked_through_ansible_and_one_that_is_not_there_is_named() -> None:
+    reach = Reach(local=frozenset({"localhost"}))
+    answers = ask("status", {"localhost": {}, "nowhere.invalid": {}}, reach)
+    assert answers["localhost"].value == {"installed": False}
+    assert answers["localhost"].done
+    assert answers["nowhere.invalid"].unreachable
+    assert answers["nowhere.invalid"].error.startswith("cannot be reached: ")
