@@ -35,7 +35,7 @@ lint: $(INSTALLED_DEV) ## format, lint, types, import rules, playbooks
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
-	@cd playbooks && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" ansible-lint --offline --quiet --profile production .
+	@cd playbooks && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" ansible-lint --offline -q --profile production .
 
 docs: $(INSTALLED) ## write the generated documents in docs/ anew
 	@$(PYTHON) docs/generate.py

@@ -20,6 +20,7 @@ from audit.verbs import report as reports
 Verb = Callable[[argparse.Namespace], ExitCode]
 TABLES = """
     job step allocation usage node node_state span gpu_summary evidence_file reject slice_node window_bounds
+    sample_job sample_gpu sample_node gpu_map telemetry_coverage collector_overhead unattributed
 """.split()
 INTERRUPTED = "what was done is kept, run the command again to go on"
 SIZED = ("memory", "walltime", "cores", "gpus", "vram", "gpu_activity")

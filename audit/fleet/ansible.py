@@ -13,7 +13,7 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,12 @@ def ask(
             f"Ansible could not run: {why}", remedy="mend the inventory or Ansible's settings, run it again"
         )
     missing = {host: Answer(host, {}, "gave no answer", unreachable=True) for host in silent}
-    return {host: answers.get(host) or missing[host] for host in requests}
+    return {host: _whole(answers.get(host) or missing[host]) for host in requests}
+
+
+def _whole(answer: Answer) -> Answer:
+    """The answer, with an error where what the host printed is none of ours."""
+    return answer if answer.value or answer.error else replace(answer, error="no answer of ours")
 
 
 def _run(
@@ -219,14 +224,11 @@ def _both(earlier: Answer | None, later: Answer) -> Answer:
     """The answer of a host after one more task: the first value stays, an error is never forgotten."""
     if earlier is None or not earlier.value:
         return later if earlier is None or not earlier.error else earlier
-    return Answer(
-        earlier.host,
-        earlier.value,
-        earlier.error or later.error,
-        earlier.unreachable or later.unreachable,
-        earlier.changed or later.changed,
-        earlier.started_s,
-        earlier.ended_s,
+    return replace(
+        earlier,
+        error=earlier.error or later.error,
+        unreachable=earlier.unreachable or later.unreachable,
+        changed=earlier.changed or later.changed,
     )
 
 

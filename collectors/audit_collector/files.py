@@ -69,6 +69,15 @@ def read(path: str) -> bytes:
         os.close(fd)
 
 
+def read_once(path: str) -> bytes:
+    """The text of a file that the kernel gives in one piece; raises OSError."""
+    fd = os.open(path, _FLAGS)
+    try:
+        return os.read(fd, READ_BYTES)
+    finally:
+        os.close(fd)
+
+
 def read_or_none(path: str) -> object:
     """The text of one file, or None where it is not there or may not be read."""
     try:

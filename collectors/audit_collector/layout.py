@@ -148,16 +148,18 @@ class Layout:
                 for name in names(os.path.join(base, relative)):
                     if not name.startswith("job_"):
                         continue
-                    path = os.path.join(base, relative, name)
-                    told = _folder(path)
                     matched = _JOB.match(name)
+                    if matched and matched.group(1) in seen:
+                        continue
+                    path = base + "/" + relative + "/" + name
+                    told = _folder(path)
                     if not matched or told is None:
                         # One that went away since it was listed is no fault.
                         unmapped += int(not matched or os.path.lexists(path))
-                    elif matched.group(1) not in seen:
-                        job = matched.group(1)
-                        seen.add(job)
-                        places[job, told.st_ino] = Place(job, 1, path, relative + "/" + name, told)
+                        continue
+                    job = matched.group(1)
+                    seen.add(job)
+                    places[job, told.st_ino] = Place(job, 1, path, relative + "/" + name, told)
         return unmapped
 
     def _tops(self, base: str, wanted: object, node_of: object) -> tuple:

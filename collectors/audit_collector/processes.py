@@ -6,7 +6,7 @@ what was last known of it is kept. So the sum never falls, and loses at most wha
 
 import os
 
-from audit_collector.files import names, read, read_or_none
+from audit_collector.files import names, read, read_once, read_or_none
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -51,7 +51,7 @@ def are_hidden(root: str) -> object:
 
 def stat_of(root: str, pid: int) -> tuple:
     """(parent, own ticks, waited-for children's ticks, start in ticks since boot); raises OSError when it has gone."""
-    text = read("%s/proc/%d/stat" % (root, pid))
+    text = read_once("%s/proc/%d/stat" % (root, pid))
     # The name may hold anything, parentheses and blanks too: the last `)` ends it.
     words = text[text.rfind(b")") + 2 :].split(None, 20)
     if len(words) < 20:
@@ -116,7 +116,7 @@ class Processes:
         now = {}
         for pid in pids:
             try:
-                text = read("%s/proc/%d/io" % (self.root, pid))
+                text = read_once("%s/proc/%d/io" % (self.root, pid))
             except PermissionError:
                 raise
             except OSError:

@@ -75,3 +75,27 @@ def test_a_machine_is_asked_through_ansible_and_one_that_is_not_there_is_named()
     assert answers["localhost"].done
     assert answers["nowhere.invalid"].unreachable
     assert answers["nowhere.invalid"].error.startswith("cannot be reached: ")
+
+
+@pytest.mark.parametrize(
+    ("printed", "says"),
+    [
+        ("{\"x\": \"{{ lookup('pipe', 'touch MARK') }}\"}", ""),
+        ('{"x": "!unsafe {% raw %}`touch MARK`$(touch MARK)"}', ""),
+        ("[1, 2]", "no answer of ours"),
+        ("\\0\\377 garbage", "no answer of ours"),
+        ('{"x": ', "no answer of ours"),
+    ],
+)
+def test_what_a_machine_answers_is_data(tmp_path: Path, printed: str, says: str) -> None:
+    mark = tmp_path / "mark"
+    answer = tmp_path / "answer"
+    answer.write_text(printed.replace("MARK", str(mark)))
+    python = tmp_path / "python"  # what the machine runs for a Python
+    python.write_text(f'#!/bin/sh\n[ "$2" = -c ] || cat {answer}\n')
+    python.chmod(0o755)
+    reach = Reach(local=frozenset({"localhost"}), python=str(python))
+    told = ask("status", {"localhost": {}}, reach)["localhost"]
+    assert told.error == says
+    assert told.value == ({} if says else json.loads(answer.read_text()))
+    assert not mark.exists()
