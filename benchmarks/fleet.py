@@ -3,7 +3,7 @@
 The machines are namespaces on this one, each with its own root, sshd and slurmd (the cluster of the tests), so all of
 their work is done by this machine's cores: on a real cluster only the appliance's share of it is left.
 
-Usage: python -m benchmarks.fleet [--machines N] [--forks N]     (as root, with the packages of scripts/cluster-packages)
+Usage: python -m benchmarks.fleet [--machines N] [--forks N]     (as root; scripts/cluster-packages first)
 """
 
 import argparse

@@ -5,6 +5,7 @@ import resource
 
 # A read takes at most this much of a kernel file; memory.stat and io.stat of any kernel are far smaller.
 READ_BYTES = 1 << 16
+_HALF_PAGE_BYTES = 2048
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -62,9 +63,10 @@ def read(path: str) -> bytes:
         parts = []
         while True:
             part = os.read(fd, READ_BYTES)
-            if not part:
-                return b"".join(parts)
             parts.append(part)
+            # The kernel fills at least half a page as long as there is more.
+            if len(part) < _HALF_PAGE_BYTES:
+                return b"".join(parts)
     finally:
         os.close(fd)
 

@@ -17,7 +17,9 @@ _FILES = ("tasks", "notify_on_release", "release_agent")
 
 def is_group(name: str) -> bool:
     """Whether an entry of a cgroup is a cgroup below it: files have a dot in their name, but for three."""
-    return ("." not in name and name not in _FILES) or name.endswith((".scope", ".slice", ".service"))
+    if "." in name:
+        return name[-6:] in (".scope", ".slice") or name[-8:] == ".service"
+    return name not in _FILES
 
 
 def pids_below(folder: str, depth: int = 6) -> list:

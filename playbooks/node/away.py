@@ -8,6 +8,8 @@ import service
 import take
 from lock import Lock
 
+ACCOUNT = "account " + place.USER
+
 
 def remove(request, archive):
     """Stops and removes the collector; segments nobody fetched are kept unless the request says to drop them."""
@@ -23,10 +25,13 @@ def remove(request, archive):
         return {"left": [], "uncollected": []}, False
     with Lock(request["who"]):
         service.stop()
-        uncollected = _uncollected(request)
-        if uncollected and not request["discard"]:
+        # Asked to drop everything, a collector that is damaged does not hinder it.
+        uncollected = [] if request["discard"] else _uncollected(request)
+        if uncollected:
             # Stopped, all segments closed: `collect` fetches them, and teardown can go on.
             return {"left": there, "uncollected": uncollected}, True
+        if place.user() and owner.get("made_account"):
+            place.run(["userdel", place.USER])  # before the folder, which says that we made it
         for path in [place.UNIT, place.INIT, place.PID_FILE] + place.LINKS:
             if os.path.lexists(path):
                 os.unlink(path)
@@ -34,9 +39,8 @@ def remove(request, archive):
             shutil.rmtree(path, ignore_errors=True)
         if place.has_systemd():
             place.run(["systemctl", "daemon-reload"])
-        if place.user() and owner.get("made_account", True):
-            place.run(["userdel", place.USER])
-    return {"left": left_over(), "uncollected": uncollected}, True
+    left = [what for what in left_over() if what != ACCOUNT or owner.get("made_account") is not False]
+    return {"left": left, "uncollected": uncollected}, True
 
 
 def _uncollected(request):
@@ -56,7 +60,7 @@ def left_over():
     wants = "/etc/systemd/system/multi-user.target.wants/" + place.SERVICE
     left += [wants] if os.path.lexists(wants) else []
     left += ["/var/spool/cron: an entry"] if _in_cron() else []
-    left += ["account " + place.USER] if place.user() else []
+    left += [ACCOUNT] if place.user() else []
     return left
 
 

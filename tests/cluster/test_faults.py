@@ -219,3 +219,10 @@ def test_a_window_that_ended_while_the_node_was_off_is_closed(cluster: Cluster, 
     assert short.audit("teardown").status == 0
     cluster.wait_idle()
     assert at.audit("deploy").status == 0
+
+
+def test_a_host_key_nobody_knows_is_a_line_not_a_wait(cluster: Cluster, at: Engagement) -> None:
+    asking = {"ANSIBLE_SSH_ARGS": "-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=ask"}
+    ran = at.audit("deploy", "--check", env=asking)
+    assert ran.status == 1
+    assert ["Host key verification failed" in line for line in ran.err.splitlines()] == [True] * 4

@@ -119,12 +119,13 @@ def test_a_site_with_an_exporter_needs_no_collector(tmp_path: Path) -> None:
     assert [(r["uuid"], r["source"]) for r in worked_out(space, "gpu_map")] == [("GPU-a", "node")]
 
 
-def test_the_window_stays_that_of_the_accounting(tmp_path: Path) -> None:
+def test_the_window_is_what_collectors_watched_unless_stated(tmp_path: Path) -> None:
+    watched = segment(interval(600, 660), interval(1740, 1800)), segment(interval(0, 60), role="controller")
     space = workspace(tmp_path / "a")
-    take(space, dump(job("12", **HOUR)))
-    before = rows(space, "window_bounds")
-    take(space, segment(*(minute(n) for n in range(0, 6000, 100))))
-    assert rows(space, "window_bounds") == before
+    take(space, dump(job("12", **HOUR)), *watched)
+    (bounds,) = rows(space, "window_bounds")
+    told = (bounds["from_time"], bounds["to_time"], bounds["is_default"])
+    assert told == (datetime(2026, 5, 5, 8, 10), datetime(2026, 5, 5, 8, 30), False)
 
 
 def test_a_cgroup_named_by_sluid_is_found_by_any_record_s(tmp_path: Path) -> None:
