@@ -11,7 +11,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test newslurm lint docs bench clean system
+.PHONY: help demo test newslurm rollup lint docs bench clean system
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -30,6 +30,10 @@ newslurm: $(INSTALLED_DEV) ## run the tests with a real cluster against Slurm 24
 	@scripts/cluster-packages $(NEW_SLURM)
 	@AUDIT_CLUSTER_ROOT=$(NEW_SLURM) $(PYTHON) -m pytest tests/cluster
 
+rollup: $(INSTALLED_DEV) ## hours held beside Slurm's own roll-up, on a real cluster (waits for it: up to an hour)
+	@scripts/cluster-packages
+	@AUDIT_ROLLUP=1 $(PYTHON) -m pytest tests/cluster/test_rollup.py -rA
+
 lint: $(INSTALLED_DEV) ## format, lint, types, import rules, playbooks
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
@@ -40,7 +44,7 @@ lint: $(INSTALLED_DEV) ## format, lint, types, import rules, playbooks
 docs: $(INSTALLED) ## write the generated documents in docs/ anew
 	@$(PYTHON) docs/generate.py
 
-bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (half an hour; JSON)
+bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (over an hour; JSON; the last three as root)
 	@$(PYTHON) -m benchmarks.startup
 	@$(PYTHON) -m benchmarks.sample
 	@$(PYTHON) -m benchmarks.report
@@ -49,6 +53,9 @@ bench: $(INSTALLED_BENCH) ## speed and memory beside their baselines (half an ho
 	@$(PYTHON) -m benchmarks.foresight --seeds 2
 	@$(PYTHON) -m benchmarks.slurm2sql
 	@$(PYTHON) -m benchmarks.ingest
+	@$(PYTHON) -m benchmarks.telemetry
+	@$(PYTHON) -m benchmarks.collector
+	@$(PYTHON) -m benchmarks.fleet
 
 clean: ## remove what was made, the environment excepted
 	@rm -rf demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,5 +1,5 @@
 -- core_use: an attempt's mean cores: CPU seconds / elapsed (time it was suspended left out), by telemetry where
--- it watched 95 % of the attempt, else by accounting, else by jobstats. 0 CPU seconds were not measured, nor was what a
+-- it watched 95 % of the attempt, no node left out, else by accounting, else by jobstats. 0 CPU seconds were not measured, nor was what a
 -- resize closed, nor a running attempt, of which accounting knows finished steps only. cpu_is_bound: the attempt was
 -- killed, and children of killed steps may be missing. cores_max: the most in an interval of a minute or more; only
 -- telemetry knows it.
@@ -8,9 +8,9 @@ WITH summary AS (
     FROM gpu_summary WHERE gpu IS NULL GROUP BY cluster, job_id_raw, submit
 ), seen AS (
     SELECT j.cluster, j.job_id_raw, j.submit, j.state, j.end_time, t.cores_max,
-        least(1.0, t.cpu_watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0)) AS core_watched_share,
+        t.cpu_watched_share AS core_watched_share,
         coalesce(epoch(j.end_time) - epoch(j.start_time) - coalesce(j.suspended_s, 0), j.elapsed_s) AS run_s,
-        CASE WHEN t.cpu_watched_s >= 0.95 * j.elapsed_s * coalesce(j.node_count, 1) THEN nullif(t.cpu_s, 0) END AS watched_cpu_s,
+        CASE WHEN t.cpu_watched_share >= 0.95 AND t.is_whole THEN nullif(t.cpu_s, 0) END AS watched_cpu_s,
         CASE WHEN j.end_time IS NOT NULL AND NOT coalesce(s.was_resized, false)
             THEN coalesce(nullif(j.cpu_s, 0), s.cpu_s) END AS accounted_cpu_s,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.cpu_s, 0) END AS summary_cpu_s

@@ -2,13 +2,15 @@
 -- carries. Never touched: no activity in any sample, memory within 64 MiB of the driver's own, watched for 95 %
 -- of the attempt. touched is NULL, with the reason, where there is no utilisation (MIG), where two counters
 -- contradict each other, or where it was watched for less.
-WITH seen AS (
+WITH lasted AS (
+    SELECT cluster, job_id_raw, submit, coalesce(epoch(end_time) - epoch(start_time), elapsed_s) AS lasted_s FROM job
+), seen AS (
     SELECT m.cluster, m.job_id_raw, m.submit, m.node, m.uuid AS gpu, 'telemetry' AS source, a.gpu_util, a.most_active,
         a.mem_bytes, a.driver_bytes, coalesce(a.is_contradicted, false) AS is_contradicted,
-        coalesce(a.watched_s, 0) >= 0.95 * coalesce(j.elapsed_s, 0) AS is_watched,
-        least(1.0, coalesce(a.watched_s, 0) / nullif(j.elapsed_s, 0)) AS watched_share, a.throttled_s
+        coalesce(a.watched_s, 0) >= 0.95 * coalesce(j.lasted_s, 0) AS is_watched,
+        CASE WHEN j.lasted_s > 0 THEN least(1.0, coalesce(a.watched_s, 0) / j.lasted_s) END AS watched_share, a.throttled_s
     FROM gpu_map AS m
-    JOIN job AS j USING (cluster, job_id_raw, submit)
+    JOIN lasted AS j USING (cluster, job_id_raw, submit)
     LEFT JOIN gpu_activity AS a ON a.cluster = m.cluster AND a.job_id_raw = m.job_id_raw AND a.submit = m.submit
         AND a.node = m.node AND a.gpu = m.uuid
     WHERE EXISTS (SELECT 1 FROM sample_gpu)

@@ -6,7 +6,7 @@ WITH told AS (
         CAST(sum(write_bytes) AS BIGINT) AS write_bytes
     FROM step GROUP BY cluster, job_id_raw, submit
 ), known AS (
-    SELECT j.cluster, j.job_id_raw, j.submit, coalesce(t.cpu_watched_s >= 0.95 * j.elapsed_s * coalesce(j.node_count, 1)
+    SELECT j.cluster, j.job_id_raw, j.submit, coalesce(t.cpu_watched_share >= 0.95 AND t.is_whole
             AND coalesce(t.read_bytes, t.write_bytes) IS NOT NULL, false) AS is_watched,
         t.read_bytes AS seen_read, t.write_bytes AS seen_write, s.read_bytes AS told_read, s.write_bytes AS told_write
     FROM job AS j

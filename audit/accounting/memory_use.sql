@@ -1,4 +1,4 @@
--- memory_use: an attempt's peak memory: telemetry where it watched 95 % of the attempt, else what jobstats saw
+-- memory_use: an attempt's peak memory: telemetry where it watched 95 % of the attempt, no node left out, else what jobstats saw
 -- on every node, else its steps in accounting (its own row where that is
 -- all there is; rss_bound: an upper bound), never below what telemetry saw. Not
 -- measured where steps without a peak ran for more than 5 % of its time. mem_accounting_bytes: what accounting alone says.
@@ -7,7 +7,7 @@ WITH summary AS (
     FROM gpu_summary WHERE gpu IS NULL GROUP BY cluster, job_id_raw, submit
 ), seen AS (
     SELECT j.cluster, j.job_id_raw, j.submit, j.end_time, t.is_cache_inflated, t.kernel_peak_bytes, t.oom_kills, s.is_bound, s.max_task_bytes,
-        least(1.0, t.watched_s / nullif(j.elapsed_s * coalesce(j.node_count, 1), 0)) AS watched_share, t.mem_bytes AS watched_bytes,
+        t.watched_share, t.is_whole, t.mem_bytes AS watched_bytes,
         CASE WHEN c.nodes >= coalesce(j.node_count, 1) THEN nullif(c.mem_bytes, 0) END AS summary_bytes,
         s.mem_bytes AS any_step_bytes, s.job_id_raw IS NOT NULL AS has_steps,
         CASE WHEN s.unmeasured_s <= 0.05 * j.elapsed_s THEN s.mem_bytes
@@ -19,7 +19,7 @@ WITH summary AS (
     LEFT JOIN step_memory AS s USING (cluster, job_id_raw, submit)
     WHERE j.start_time IS NOT NULL
 ), chosen AS (
-    SELECT *, CASE WHEN watched_share >= 0.95 AND watched_bytes IS NOT NULL THEN 'cgroup'
+    SELECT *, CASE WHEN watched_share >= 0.95 AND is_whole AND watched_bytes IS NOT NULL THEN 'cgroup'
         WHEN summary_bytes IS NOT NULL THEN 'jobstats'
         WHEN step_bytes IS NOT NULL THEN CASE WHEN coalesce(is_bound, true) THEN 'rss_bound' ELSE 'rss_sum' END END AS mem_source
     FROM seen

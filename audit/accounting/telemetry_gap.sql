@@ -1,5 +1,6 @@
 -- telemetry_gap: for each node of the slice, the stretches of the window (epoch seconds) of more than a second that no
--- collector's interval covers, with the main reason: the one that collectors gave for most of it, else no collector (no
+-- collector's interval covers, with the main reason: the one that collectors gave for most of it (a stepped clock,
+-- which is set right, last), else no collector (no
 -- interval at all), not started (before the first), ended (after the last) or not known. Without telemetry it has no row.
 WITH bounds AS (
     SELECT epoch(from_time) AS from_s, epoch(to_time) AS to_s FROM window_bounds
@@ -28,6 +29,6 @@ WITH bounds AS (
         AND epoch(c.from_time) < g.to_s AND epoch(c.from_time) + c.interval_s > g.from_s
     GROUP BY g.cluster, g.node, g.from_s, c.reason
 )
-SELECT g.cluster, g.node, g.from_s, g.to_s, coalesce(arg_max(t.reason, t.told_s), any_value(g.otherwise)) AS reason
+SELECT g.cluster, g.node, g.from_s, g.to_s, coalesce(arg_max(t.reason, (t.reason <> 'clock', t.told_s, t.reason)), any_value(g.otherwise)) AS reason
 FROM gap AS g LEFT JOIN told AS t USING (cluster, node, from_s)
 GROUP BY g.cluster, g.node, g.from_s, g.to_s

@@ -1,7 +1,8 @@
 -- telemetry_use: what the collector saw of an attempt's cgroups. Memory on a node: L the largest sampled anon +
 -- shmem, U the kernel's own peak, F the largest file cache: U - F if that exceeds 1.05 L, else L; page cache is
 -- not need. Nodes are added. cores_max: the most in an interval of a minute or more, added over nodes. NULL where a
--- node's kernel does not tell (I/O, peaks).
+-- node's kernel does not tell (I/O, peaks). watched_share, cpu_watched_share: of the time from its start to its end
+-- (suspended or not) on all of its nodes. is_whole: no node of it was left out.
 WITH per_node AS (
     SELECT cluster, job_id_raw, submit, node, sum(watched_s) AS watched_s, sum(cpu_watched_s) AS cpu_watched_s,
         sum(cpu_s) AS cpu_s, min(cpu_source) AS cpu_source, max(cores_max) AS cores_max, max(sampled) AS sampled,
@@ -9,9 +10,14 @@ WITH per_node AS (
         sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
     FROM cgroup_use WHERE job_id_raw IS NOT NULL GROUP BY cluster, job_id_raw, submit, node
 ), need AS (
-    SELECT *, CASE WHEN kernel - cache > 1.05 * sampled THEN kernel - cache ELSE sampled END AS mem_bytes FROM per_node
+    SELECT p.*, coalesce(j.node_count, 1) AS node_count,
+        coalesce(epoch(j.end_time) - epoch(j.start_time), j.elapsed_s) AS lasted_s,
+        CASE WHEN kernel - cache > 1.05 * sampled THEN kernel - cache ELSE sampled END AS mem_bytes
+    FROM per_node AS p JOIN job AS j USING (cluster, job_id_raw, submit)
 )
-SELECT cluster, job_id_raw, submit, count(*) AS nodes, sum(watched_s) AS watched_s, sum(cpu_watched_s) AS cpu_watched_s,
+SELECT cluster, job_id_raw, submit, count(*) >= max(node_count) AS is_whole,
+    CASE WHEN max(lasted_s) > 0 THEN least(1.0, sum(least(watched_s, lasted_s)) / max(lasted_s * node_count)) END AS watched_share,
+    CASE WHEN max(lasted_s) > 0 THEN least(1.0, sum(least(cpu_watched_s, lasted_s)) / max(lasted_s * node_count)) END AS cpu_watched_share,
     sum(cpu_s) AS cpu_s, min(cpu_source) AS cpu_source, sum(cores_max) AS cores_max,
     CASE WHEN count(mem_bytes) = count(*) THEN CAST(sum(mem_bytes) AS BIGINT) END AS mem_bytes,
     bool_or(kernel > 1.05 * mem_bytes) AS is_cache_inflated,

@@ -14,6 +14,7 @@ class Job:
 
     __slots__ = (
         "absent",
+        "age",
         "anon_max",
         "anon_min",
         "anon_sum",
@@ -31,6 +32,7 @@ class Job:
         "limit_bytes",
         "listed",
         "mem_samples",
+        "members",
         "no_shmem",
         "oom_kills",
         "peak_bytes",
@@ -66,9 +68,10 @@ class Job:
         self.absent = set()
         self.since_s = self.from_s = self.to_s = 0.0
         self.listed = self.restored = self.from_now = self.counted = self.no_shmem = False
-        self.turn = 0
+        self.turn = self.age = 0
         self.pids = []
-        self.processes = Processes(root)
+        self.members = None
+        self.processes = Processes(root, budget)
         self.cpu_s = self.throttled_s = self.read_bytes = self.write_bytes = None
         # What the last row had counted up to; all counters of a cgroup start at 0.
         self.row_cpu_s = self.row_throttled_s = 0.0
@@ -118,12 +121,13 @@ class Job:
         """Goes on where an earlier run's last row ended."""
         self.since_s, self.from_s, self.row_cpu_s, self.row_throttled_s = known[:4]
         self.row_read_bytes, self.row_write_bytes = known[4:6]
-        self.processes = Processes(self.root, known[6], known[7])
+        self.processes = Processes(self.root, self.budget, known[6], known[7])
         self.restored = True
 
     def sample(self, now_s: float, mono_s: float) -> None:
         """Reads what there is; a job that goes away meanwhile keeps what was read and ends at its last good sample."""
         read_any = False
+        self.age += 1
         if self.by_processes and self.listed:
             cpu_s = self.processes.sample(self.pids)
             if self.processes.alive:
@@ -196,6 +200,9 @@ class Job:
         """Gives the files back."""
         for kept in self.files.values():
             kept.close()
+        self.processes.close()
+        if self.members is not None:
+            self.members.close()
 
     def _rate(self, mono_s: float) -> None:
         if self.cpu_s is None:

@@ -9,9 +9,14 @@ import os
 from audit_collector.files import Budget, names, read_or_none
 from audit_collector.job import Job
 from audit_collector.layout import Layout, job_of_cgroups
-from audit_collector.processes import pids_below, stat_of
+from audit_collector.members import Members, pids_below
+from audit_collector.processes import stat_of
 
 _IO_FILES = {"io1", "io2"}
+# Slurm makes a job's cgroups one after another: for so many samples they are all looked for.
+_YOUNG = 3
+# A v1 kernel keeps a list of processes for a second: asked for this rarely it is always a new one.
+_KEEP_FROM_S = 2.0
 
 
 class Jobs:
@@ -32,6 +37,7 @@ class Jobs:
         self.turn = 0
         # Each job's processes are listed once per interval, a share of the jobs at every sample.
         self.turns = max(1, int(settings.interval_s / settings.sample_s))
+        self.fresh = settings.sample_s < _KEEP_FROM_S
         self.io_readable = True
         # The fastest use of CPU is told between samples that are about a sampling interval apart.
         self.least_span_s = settings.sample_s / 2
@@ -63,11 +69,11 @@ class Jobs:
                 self._list(job)
             elif job.turn == self.turn % self.turns:
                 self._list(job)
-            elif job.by_processes or not job.mem_samples:
-                if job.samples < 2:
+            else:
+                if job.age < _YOUNG:
                     job.find_files(self.layout.controllers(place))
                 if job.by_processes:
-                    job.pids = pids_below(self.layout.tree(job.folders))
+                    job.pids = self._members(job).pids(anew=False)
             job.sample(now_s, mono_s)
         self.seen = max(self.seen, len(places))
         return changed
@@ -152,7 +158,10 @@ class Jobs:
     def _list(self, job: object) -> None:
         """Lists the job's processes: how many, since when at the latest, and their I/O where it may be read."""
         job.find_files(self.layout.controllers(job.place))
-        pids = pids_below(self.layout.tree(job.folders))
+        if job.by_processes:
+            pids = self._members(job).pids(anew=True)
+        else:
+            pids = pids_below(self.layout.tree(job.folders))
         job.pids = pids
         if not job.listed:
             self._date(job, pids)
@@ -163,6 +172,14 @@ class Jobs:
             except PermissionError:
                 self.io_readable = False
                 self.degraded("I/O of jobs: /proc/PID/io is not readable; CAP_SYS_PTRACE or root would make it so")
+
+    def _members(self, job: object) -> Members:
+        path = self.layout.tree(job.folders)
+        if job.members is None or job.members.path != path:
+            if job.members is not None:
+                job.members.close()
+            job.members = Members(path, self.budget, self.fresh)
+        return job.members
 
     def _date(self, job: object, pids: list) -> None:
         """A folder's time is when the kernel last loaded it: the oldest process may be older than that."""

@@ -57,10 +57,12 @@ class Layout:
         self.v2 = []
         self.scopes = []
         self.foreign = 0
+        self.listed = {}
         self.look()
 
     def look(self) -> None:
-        """Finds the mounts again."""
+        """Finds the mounts again, and lists everything anew."""
+        self.listed = {}
         self.v1 = {}
         for controller, folders in _V1_FOLDERS.items():
             for folder in folders:
@@ -142,24 +144,55 @@ class Layout:
                 if not uid.startswith("uid_"):
                     continue
                 relative = top + "/" + uid
-                if not _UID.match(uid) or not _folder(os.path.join(base, relative)):
+                folder = base + "/" + relative
+                told = _folder(folder) if _UID.match(uid) else None
+                if told is None:
                     unmapped += 1
+                elif not self._known(folder, relative, told.st_nlink, places, seen):
+                    unmapped += self._look_v1(folder, relative, told.st_nlink, places, seen)
+        return unmapped
+
+    def _known(self, folder: str, relative: str, links: int, places: dict, seen: set) -> bool:
+        """Takes a user's jobs as they were found last, where the kernel counts as many cgroups and each is there."""
+        before = self.listed.get(folder)
+        if before is None or before[0] != links:
+            return False
+        found = []
+        for job, name in before[1]:
+            if job in seen:
+                continue
+            told = _folder(folder + "/" + name)
+            if told is None:
+                return False
+            found.append(Place(job, 1, folder + "/" + name, relative + "/" + name, told))
+        for place in found:
+            seen.add(place.job)
+            places[place.job, place.inode] = place
+        return True
+
+    def _look_v1(self, folder: str, relative: str, links: int, places: dict, seen: set) -> int:
+        unmapped = 0
+        jobs = []
+        for name in names(folder):
+            if not name.startswith("job_"):
+                continue
+            matched = _JOB.match(name)
+            job = matched.group(1) if matched else None
+            if job not in seen:
+                path = folder + "/" + name
+                told = _folder(path)
+                if job is None or told is None:
+                    # One that went away since it was listed is no fault.
+                    unmapped += int(job is None or os.path.lexists(path))
                     continue
-                for name in names(os.path.join(base, relative)):
-                    if not name.startswith("job_"):
-                        continue
-                    matched = _JOB.match(name)
-                    if matched and matched.group(1) in seen:
-                        continue
-                    path = base + "/" + relative + "/" + name
-                    told = _folder(path)
-                    if not matched or told is None:
-                        # One that went away since it was listed is no fault.
-                        unmapped += int(not matched or os.path.lexists(path))
-                        continue
-                    job = matched.group(1)
-                    seen.add(job)
-                    places[job, told.st_ino] = Place(job, 1, path, relative + "/" + name, told)
+                seen.add(job)
+                places[job, told.st_ino] = Place(job, 1, path, relative + "/" + name, told)
+            jobs.append((job, name))
+        # Two links are the folder's own and its parent's; where they are not counted so, all is listed every time.
+        if links == len(jobs) + 2:
+            self.listed[folder] = links, jobs
+        else:
+            self.listed.pop(folder, None)
         return unmapped
 
     def _tops(self, base: str, wanted: object, node_of: object) -> tuple:

@@ -6,7 +6,7 @@ what was last known of it is kept. So the sum never falls, and loses at most wha
 
 import os
 
-from audit_collector.files import names, read, read_once, read_or_none
+from audit_collector.files import Budget, Kept, read_once, read_or_none
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -22,24 +22,6 @@ def is_group(name: str) -> bool:
     return name not in _FILES
 
 
-def pids_below(folder: str, depth: int = 6) -> list:
-    """The processes of a cgroup and of those below it; raises nothing, a folder that goes away is left out."""
-    found = []
-    try:
-        links = os.lstat(folder).st_nlink
-        text = read(folder + "/cgroup.procs")
-    except OSError:
-        links, text = 0, b""
-    # A 0 is a process outside this PID namespace.
-    found += [int(word) for word in text.split() if word != b"0"]
-    # The kernel counts the cgroups below in the links: two are its own and its parent's.
-    if depth and links != 2:
-        for name in names(folder):
-            if is_group(name):
-                found += pids_below(folder + "/" + name, depth - 1)
-    return found
-
-
 def are_hidden(root: str) -> object:
     """Whether other users' processes are hidden from one without rights; None where that cannot be told."""
     text = read_or_none(root + "/proc/self/mounts")
@@ -53,21 +35,37 @@ def are_hidden(root: str) -> object:
 
 def stat_of(root: str, pid: int) -> tuple:
     """(parent, own ticks, waited-for children's ticks, start in ticks since boot); raises OSError when it has gone."""
-    text = read_once("%s/proc/%d/stat" % (root, pid))
+    return _told(read_once("%s/proc/%d/stat" % (root, pid)))
+
+
+def _told(text: bytes) -> tuple:
     # The name may hold anything, parentheses and blanks too: the last `)` ends it.
     words = text[text.rfind(b")") + 2 :].split(None, 20)
     if len(words) < 20:
-        raise OSError("/proc/%d/stat is cut short" % pid)
+        raise OSError("a process's stat is cut short")
     return int(words[1]), int(words[11]) + int(words[12]), int(words[13]) + int(words[14]), int(words[19])
 
 
 class Processes:
     """The processes of one job, from sample to sample."""
 
-    __slots__ = ("alive", "gone_read_bytes", "gone_write_bytes", "io", "retired_ticks", "root", "total_ticks")
+    __slots__ = (
+        "alive",
+        "budget",
+        "files",
+        "gone_read_bytes",
+        "gone_write_bytes",
+        "io",
+        "retired_ticks",
+        "root",
+        "total_ticks",
+    )
 
-    def __init__(self, root: str, retired_ticks: int = 0, total_ticks: int = 0) -> None:
+    def __init__(self, root: str, budget: object = None, retired_ticks: int = 0, total_ticks: int = 0) -> None:
+        """`budget`: how many files may be kept open; None: each is opened anew at every sample."""
         self.root = root
+        self.budget = budget or Budget(0)
+        self.files = {}
         self.alive = {}
         self.retired_ticks = retired_ticks
         self.total_ticks = total_ticks
@@ -82,16 +80,35 @@ class Processes:
         # One that has ended and is not yet waited for is listed no more but still counts.
         for pid in listed.union(self.alive):
             try:
-                told = stat_of(self.root, pid)
+                told = self._stat(pid)
             except (OSError, ValueError):
                 continue
             known = self.alive.get(pid)
             if pid in listed or (known is not None and known[3] == told[3]):
                 now[pid] = told
+        for pid in [pid for pid in self.files if pid not in now]:
+            self.files.pop(pid).close()
         self._retire(now)
         self.alive = now
         self.total_ticks = max(self.total_ticks, self.retired_ticks + sum(one[1] + one[2] for one in now.values()))
         return self.total_ticks * TICK_S
+
+    def close(self) -> None:
+        """Gives the files back."""
+        for kept in self.files.values():
+            kept.close()
+        self.files = {}
+
+    def _stat(self, pid: int) -> tuple:
+        kept = self.files.get(pid)
+        if kept is None:
+            kept = self.files[pid] = Kept("%s/proc/%d/stat" % (self.root, pid), self.budget)
+        try:
+            return _told(kept.read())
+        except OSError:
+            # An open file is of one process for ever: the number may be another's by now.
+            kept.close()
+            return _told(kept.read())
 
     def _retire(self, now: dict) -> None:
         """Keeps what is known of the processes that have gone, unless a parent in the job has it by now."""

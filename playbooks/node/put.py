@@ -26,7 +26,14 @@ def install(request, archive):
             raise place.Failed(
                 "a collector of %s stands here: their teardown first, or --take-over" % (owner.get("by") or "others")
             )
-        account, made = _account()
+        # What is written first says whether the account is ours to remove again.
+        mine = dict(owner, engagement=request["engagement"], by=request["who"])
+        mine["made_account"] = place.user() is None or owner.get("made_account", False)
+        claimed = {**mine, "by": None} != {**owner, "by": None}
+        if claimed:
+            os.makedirs(place.FOLDER, 0o750, exist_ok=True)
+            _write(place.OWNER, json.dumps(mine, sort_keys=True).encode(), 0o644)
+        account = _account()
         wanted = _files(request, archive)
         stale = [path for path, (data, mode) in wanted.items() if _differs(path, data, mode)]
         if stale:
@@ -34,11 +41,6 @@ def install(request, archive):
         moved = _folders(account)
         for path in stale:
             _write(path, *wanted[path])
-        mine = dict(owner, engagement=request["engagement"], by=request["who"])
-        mine["made_account"] = made or owner.get("made_account", False)
-        if {**mine, "by": None} != {**owner, "by": None}:
-            _write(place.OWNER, json.dumps(mine, sort_keys=True).encode(), 0o644)
-            moved = True
         linked = _link()
         status = place.collector("status")
         start = bool(stale) or not (status.get("alive") or status.get("ended") == "window")
@@ -46,13 +48,13 @@ def install(request, archive):
             service.start()
             status = place.collector("status")
         answer = {"written": sorted(stale), "alive": status.get("alive"), "ended": status.get("ended")}
-        return answer, bool(stale or made or moved or linked or start)
+        return answer, bool(claimed or stale or moved or linked or start)
 
 
 def _account():
-    """The collector's account, and whether it was made now."""
+    """The collector's account, made where it is not there."""
     if place.user():
-        return place.user(), False
+        return place.user()
     shell = next((s for s in ("/usr/sbin/nologin", "/sbin/nologin") if os.path.exists(s)), "/bin/false")
     place.run(
         ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/", "--shell", shell, place.USER]
@@ -60,7 +62,7 @@ def _account():
     account = place.user()
     if account is None:
         raise place.Failed("the account %s was made and is not to be seen" % place.USER)
-    return account, True
+    return account
 
 
 def _files(request, archive):

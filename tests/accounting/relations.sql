@@ -46,7 +46,7 @@ CREATE TABLE sample_interval (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
     TIMESTAMP, interval_s DOUBLE, mono_s DOUBLE, samples BIGINT, missed BIGINT, late_max_s DOUBLE,
     own_cpu_s DOUBLE, own_rss_bytes BIGINT, own_written_bytes BIGINT, jobs BIGINT, unmapped BIGINT, busy BIGINT,
-    boot_id VARCHAR, role VARCHAR, shift_s DOUBLE
+    boot_id VARCHAR, role VARCHAR, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sample_job (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
@@ -54,7 +54,7 @@ CREATE TABLE sample_job (
     cpu_source VARCHAR, cores_max DOUBLE, anon_shmem_bytes_min BIGINT, anon_shmem_bytes_mean BIGINT,
     anon_shmem_bytes_max BIGINT, file_bytes_max BIGINT, kernel_peak_bytes BIGINT, limit_bytes BIGINT, swap_bytes_max
     BIGINT, oom_kills BIGINT, throttled_s DOUBLE, read_bytes BIGINT, write_bytes BIGINT, processes_max BIGINT,
-    shift_s DOUBLE
+    shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sample_gpu (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
@@ -65,18 +65,18 @@ CREATE TABLE sample_gpu (
     throttled_s DOUBLE, ecc_uncorrected BIGINT, ecc_corrected BIGINT, mig BIGINT, processes_max BIGINT,
     sm_active_mean DOUBLE, graphics_active_mean DOUBLE, tensor_active_mean DOUBLE, dram_active_mean DOUBLE,
     pcie_rx_bytes BIGINT, pcie_tx_bytes BIGINT, nvlink_rx_bytes BIGINT, nvlink_tx_bytes BIGINT, holder VARCHAR,
-    holder_source VARCHAR, shift_s DOUBLE
+    holder_source VARCHAR, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sample_gpu_job (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
     TIMESTAMP, interval_s DOUBLE, uuid VARCHAR, job VARCHAR, mem_bytes_max BIGINT, processes_max
-    BIGINT, shift_s DOUBLE
+    BIGINT, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sample_mig (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
     TIMESTAMP, interval_s DOUBLE, uuid VARCHAR, mig_uuid VARCHAR, gi BIGINT, ci BIGINT, slices
     BIGINT, memory_slices BIGINT, samples BIGINT, mem_bytes_max BIGINT, mem_total_bytes BIGINT, processes_max
-    BIGINT, holder VARCHAR, sm_active_mean DOUBLE, shift_s DOUBLE
+    BIGINT, holder VARCHAR, sm_active_mean DOUBLE, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sample_node (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
@@ -85,21 +85,21 @@ CREATE TABLE sample_node (
     swap_used_bytes_max BIGINT, psi_cpu_some_s DOUBLE, psi_mem_some_s DOUBLE, psi_mem_full_s DOUBLE, psi_io_some_s
     DOUBLE, psi_io_full_s DOUBLE, net_rx_bytes BIGINT, net_tx_bytes BIGINT, ib_rx_bytes BIGINT, ib_tx_bytes BIGINT,
     disk_read_bytes BIGINT, disk_write_bytes BIGINT, disk_busy_s DOUBLE, nfs_read_bytes BIGINT, nfs_write_bytes
-    BIGINT, lustre_read_bytes BIGINT, lustre_write_bytes BIGINT, shift_s DOUBLE
+    BIGINT, lustre_read_bytes BIGINT, lustre_write_bytes BIGINT, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE collector_event (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, at_time
-    TIMESTAMP, kind VARCHAR, text VARCHAR, shift_s DOUBLE
+    TIMESTAMP, kind VARCHAR, text VARCHAR, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE collector_gap (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, from_time
-    TIMESTAMP, interval_s DOUBLE, reason VARCHAR, shift_s DOUBLE
+    TIMESTAMP, interval_s DOUBLE, reason VARCHAR, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE allocation_seen (
     interval_no INTEGER, cluster VARCHAR, node VARCHAR, at_time
     TIMESTAMP, job_id VARCHAR, array_job_id VARCHAR, array_task_id VARCHAR, het_job_id VARCHAR, start_time
     TIMESTAMP, state VARCHAR, cpu_ids VARCHAR, mem_bytes BIGINT, gres VARCHAR, gpu_index VARCHAR, gpu_count BIGINT,
-    sluid VARCHAR, shift_s DOUBLE
+    sluid VARCHAR, shift_s DOUBLE DEFAULT 0
 );
 CREATE TABLE sreport_record (
     file_id INTEGER, cluster VARCHAR, tres VARCHAR, from_time TIMESTAMP, to_time TIMESTAMP, allocated_s BIGINT,

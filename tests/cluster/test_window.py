@@ -180,10 +180,9 @@ def test_a_job_on_gpus_one_and_two_is_charged_those(window: Window) -> None:
     assert window.used("gpus_used")[window.mix["blocker"].id] == [0]
 
 
-def test_what_ended_by_a_limit_is_a_bound_and_a_kill_is_seen(window: Window) -> None:
+def test_what_ended_by_a_limit_is_a_bound(window: Window) -> None:
     censored = window.used("is_censored")
     assert {name for name in ("oom", "timeout") if censored[window.mix[name].id] == [True]} == {"oom", "timeout"}
-    assert window.used("oom_kills")[window.mix["oom"].id][0] >= 1
 
 
 def test_held_hours_agree_with_sacct(window: Window) -> None:

@@ -32,6 +32,8 @@ UPDATE sample_node AS s SET from_time = s.from_time + to_microseconds(CAST((c.du
 FROM clock AS c WHERE s.file_id = c.file_id AND s.interval_no = c.interval_no;
 UPDATE allocation_seen AS s SET at_time = s.at_time + to_microseconds(CAST((c.due_s - s.shift_s) * 1000000 AS BIGINT)), shift_s = c.due_s
 FROM clock AS c WHERE s.file_id = c.file_id AND s.interval_no = c.interval_no;
+UPDATE collector_gap AS s SET from_time = s.from_time + to_microseconds(CAST((c.due_s - s.shift_s) * 1000000 AS BIGINT)), shift_s = c.due_s
+FROM clock AS c WHERE s.file_id = c.file_id AND s.interval_no = c.interval_no;
 UPDATE collector_event AS s SET at_time = s.at_time + to_microseconds(CAST((c.due_s - s.shift_s) * 1000000 AS BIGINT)), shift_s = c.due_s
 FROM clock AS c WHERE s.file_id = c.file_id AND s.interval_no = c.interval_no;
 
