@@ -11,7 +11,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test newslurm rollup lint docs bench clean system
+.PHONY: help demo test newslurm newkernel rollup lint docs bench clean system
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -29,6 +29,9 @@ test: $(INSTALLED_DEV) ## run the tests (two at a time)
 newslurm: $(INSTALLED_DEV) ## run the tests with a real cluster against Slurm 24.11 of Debian 13 (root, Debian)
 	@scripts/cluster-packages $(NEW_SLURM)
 	@AUDIT_CLUSTER_ROOT=$(NEW_SLURM) $(PYTHON) -m pytest tests/cluster
+
+newkernel: $(INSTALLED_DEV) ## measure jobs of known use on a kernel with all of cgroup v2 (x86-64, Debian; JSON)
+	@$(PYTHON) -m tests.collectors.kernel.run
 
 rollup: $(INSTALLED_DEV) ## hours held beside Slurm's own roll-up, on a real cluster (waits for it: up to an hour)
 	@scripts/cluster-packages

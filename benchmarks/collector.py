@@ -42,7 +42,7 @@ class Case:
 
 CASES = {
     "64 jobs, every 10 s": Case(64, 10, 0.001, day_bytes=10 * 10**6),
-    "64 jobs, every 10 s, CPU from processes": Case(64, 10, None, cpuacct=False, day_bytes=10 * 10**6),
+    "64 jobs, every 10 s, CPU from processes": Case(64, 10, 0.001, cpuacct=False, day_bytes=10 * 10**6),
     "64 jobs, every 1 s": Case(64, 1, 0.02),
     "64 jobs and 8 cards (stand-in driver), every 10 s": Case(64, 10, 0.003, gpus=8, day_bytes=25 * 10**6),
     "1000 jobs, every 10 s": Case(1000, 10, None, rss_bytes=None),

@@ -63,7 +63,10 @@ def test_what_is_stated_is_what_holds() -> None:
         ),
         (BASE + "[prices.owned.a]\nyears = 4\n", "audit.toml:3: prices.owned.a.capital_usd is missing"),
         (BASE + "nodes = 3\n", "audit.toml:3: nodes is a list of tables"),
-        (BASE + "node = 3\n", "audit.toml:3: node is not a key of ours; known: cluster, fleet, generated_sample, nodes, "),
+        (
+            BASE + "node = 3\n",
+            "audit.toml:3: node is not a key of ours; known: cluster, fleet, generated_sample, nodes, ",
+        ),
         (BASE + "[slice]\nnodes = 'n*'\n", "audit.toml:4: slice.nodes expects a host list without wildcards"),
         (BASE + "[slice]\nnodes = 'n[01-20'\n", "audit.toml:4: slice.nodes expects a host list"),
         (BASE + "[[nodes]]\nnames = 'n[20-01]'\n", "audit.toml:4: nodes.names expects a host list"),

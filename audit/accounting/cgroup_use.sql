@@ -1,9 +1,8 @@
 -- cgroup_use: what the collector saw of one cgroup on one node over its whole life, and whose it was. A job's name and
--- the time its cgroup was made tell one from the next (ids come again after a requeue): it is the attempt's of that
--- name that ran when it was made (30 s allowed for clocks), the one that started nearest; else that ran when it was
--- seen last; else nobody's that the accounting knows, with job_id_raw NULL. Its making is set right as the interval
--- is in which it was first seen. watched_s: an interval of more than a
--- minute for each sample was not watched all through.
+-- the time its cgroup was made (set right as the interval is in which it was first seen) tell one from the next, since
+-- ids come again after a requeue: it is the attempt's of that name that ran when it was made (30 s allowed for clocks),
+-- the one that started nearest; else that ran when it was seen last; else nobody's that the accounting knows, with
+-- job_id_raw NULL. watched_s: an interval of more than a minute for each sample was not watched all through.
 WITH instance AS (
     SELECT any_value(cluster) AS cluster, node, job, since_time, min(from_time) AS first_time, max(from_time) AS last_time,
         arg_min(shift_s, from_time) AS shift_s, count(*) AS intervals,

@@ -3,7 +3,7 @@
 SELECT i.cluster, i.node, sum(i.own_cpu_s) / sum(CASE WHEN i.own_cpu_s IS NOT NULL THEN i.interval_s END) AS cpu_share,
     max(i.own_rss_bytes) AS rss_bytes_max,
     86400 * sum(i.own_written_bytes) / sum(CASE WHEN i.own_written_bytes IS NOT NULL THEN i.interval_s END) AS written_bytes_per_day,
-    CAST(sum(i.missed) AS BIGINT) AS missed, max(i.late_max_s) AS late_max_s
+    TRY_CAST(sum(i.missed) AS BIGINT) AS missed, max(i.late_max_s) AS late_max_s
 FROM sample_interval AS i
 JOIN slice_node USING (cluster, node)
 CROSS JOIN window_bounds AS w

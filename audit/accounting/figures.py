@@ -41,7 +41,8 @@ def figures(connection: duckdb.DuckDBPyConnection, workspace: Workspace) -> Row:
     advance = in_advance(connection, config.policy, is_measured=totals["measured_attempts"] > 0)
     won = recoverable(connection, mode, totals, window, advance)
     resources, lost = by_resource(connection, factor, advance), rows(connection, "lost")
-    whole_cluster = not config.slice_nodes and not config.slice_partitions
+    all_asked = not config.slice_nodes and not config.slice_partitions
+    whole_cluster = all_asked or bool(only(connection, "whole_cluster")["is_whole"])
     measured = _measured(connection)
     coverage = _coverage(connection, totals, measured, config.policy.coverage_floor)
     gaps = connection.execute("SELECT from_s, to_s FROM data_gap ORDER BY from_s").fetchall()

@@ -8,7 +8,7 @@ WITH own AS (
     FROM own AS o JOIN attempt_name AS a ON a.cluster = o.cluster AND a.name = o.job
     GROUP BY o.cluster, o.node, o.uuid, a.job_id_raw, a.submit
 )
-SELECT m.cluster, m.job_id_raw, m.submit, m.node, m.uuid AS gpu, h.watched_s, h.util_s / h.util_watched_s AS gpu_util,
+SELECT m.cluster, m.job_id_raw, m.submit, m.node, m.uuid AS gpu, h.watched_s, h.util_s / nullif(h.util_watched_s, 0) AS gpu_util,
     h.most_active, CASE WHEN m.is_shared THEN o.own_bytes ELSE h.mem_bytes END AS mem_bytes,
     CASE WHEN m.is_shared THEN 0 ELSE coalesce(d.least_bytes, 0) END AS driver_bytes, h.throttled_s, m.is_shared,
     h.is_contradicted

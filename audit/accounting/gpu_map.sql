@@ -31,6 +31,8 @@ WITH card AS (
     JOIN attempt_name AS a ON a.cluster = t.cluster AND a.name = t.name
     JOIN job AS j ON j.cluster = a.cluster AND j.job_id_raw = a.job_id_raw AND j.submit = a.submit
     WHERE t.last_time >= j.start_time - INTERVAL 30 SECOND AND (j.end_time IS NULL OR t.first_time < j.end_time)
+    QUALIFY t.rank NOT IN (1, 5) OR abs(epoch(t.first_time) - epoch(j.start_time)) = min(abs(epoch(t.first_time) - epoch(j.start_time)))
+        OVER (PARTITION BY t.cluster, t.node, t.name, t.first_time, t.rank)
 ), best AS (
     SELECT * FROM owned QUALIFY rank = min(rank) OVER (PARTITION BY cluster, job_id_raw, submit, node)
 )

@@ -1,8 +1,17 @@
 -- gpu_use: how many physical GPUs an attempt touched, NULL with the reason where that is not known of all of
 -- them, by telemetry, else jobstats, else, for one GPU that showed activity, accounting; the mean activity of these
 -- in percent (low activity on a touched GPU is under-use, it frees nothing); the largest memory peak of one.
--- Counters that contradict each other are a fault in the data: no other source is believed then.
-WITH known AS (
+-- Counters that contradict each other are a fault in the data: no other source is believed then. Of instances (MIG) only
+-- the memory is told, of those that the node says it alone held.
+WITH instance AS (
+    SELECT j.cluster, j.job_id_raw, j.submit, max(s.mem_bytes_max) AS mem_bytes
+    FROM sample_mig AS s
+    JOIN attempt_name AS a ON a.cluster = s.cluster AND a.name = s.holder
+    JOIN job AS j ON j.cluster = a.cluster AND j.job_id_raw = a.job_id_raw AND j.submit = a.submit
+    WHERE epoch(s.from_time) + s.interval_s / 2 >= epoch(j.start_time)
+        AND (j.end_time IS NULL OR epoch(s.from_time) + s.interval_s / 2 < epoch(j.end_time))
+    GROUP BY j.cluster, j.job_id_raw, j.submit
+), known AS (
     SELECT cluster, job_id_raw, submit, source, CASE source WHEN 'telemetry' THEN 1 ELSE 2 END AS rank, count(*) AS gpus,
         sum(touched) AS gpus_used,
         coalesce(avg(CASE WHEN touched = 1 THEN gpu_util END), avg(gpu_util)) AS gpu_util, max(mem_bytes) AS vram_peak_bytes, max(reason) AS reason,
@@ -31,6 +40,7 @@ WITH known AS (
 SELECT cluster, job_id_raw, submit, CASE WHEN rank IS NOT NULL THEN source END AS gpu_source,
     CASE WHEN rank IS NOT NULL THEN least(gpus_used, held_gpus) END AS gpus_used,
     CASE WHEN rank IS NOT NULL THEN gpu_util END AS gpu_util,
-    most_vram_bytes AS vram_peak_bytes, throttled_s AS gpu_throttled_s, watched_share AS gpu_watched_share,
+    greatest(most_vram_bytes, i.mem_bytes) AS vram_peak_bytes, throttled_s AS gpu_throttled_s, watched_share AS gpu_watched_share,
     CASE WHEN rank IS NULL THEN coalesce(reason, CASE WHEN has_mig THEN 'MIG instances are not told apart' END, 'nothing watched all of its GPUs') END AS gpu_reason
-FROM best WHERE nth = 1
+FROM best LEFT JOIN instance AS i USING (cluster, job_id_raw, submit)
+WHERE nth = 1

@@ -1,7 +1,7 @@
 -- telemetry_gap: for each node of the slice, the stretches of the window (epoch seconds) of more than a second that no
--- collector's interval covers, with the main reason: the one that collectors gave for most of it (a stepped clock,
--- which is set right, last), else no collector (no
--- interval at all), not started (before the first), ended (after the last) or not known. Without telemetry it has no row.
+-- collector's interval covers, with the main reason: the one that collectors gave for most of it (a clock's step, which is
+-- set right, last), else no collector (no interval at all), not started (before the first), ended (after the last) or
+-- not known. Without telemetry it has no row.
 WITH bounds AS (
     SELECT epoch(from_time) AS from_s, epoch(to_time) AS to_s FROM window_bounds
 ), seen AS (

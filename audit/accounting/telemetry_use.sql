@@ -19,10 +19,10 @@ SELECT cluster, job_id_raw, submit, count(*) >= max(node_count) AS is_whole,
     CASE WHEN max(lasted_s) > 0 THEN least(1.0, sum(least(watched_s, lasted_s)) / max(lasted_s * node_count)) END AS watched_share,
     CASE WHEN max(lasted_s) > 0 THEN least(1.0, sum(least(cpu_watched_s, lasted_s)) / max(lasted_s * node_count)) END AS cpu_watched_share,
     sum(cpu_s) AS cpu_s, min(cpu_source) AS cpu_source, sum(cores_max) AS cores_max,
-    CASE WHEN count(mem_bytes) = count(*) THEN CAST(sum(mem_bytes) AS BIGINT) END AS mem_bytes,
+    CASE WHEN count(mem_bytes) = count(*) THEN TRY_CAST(sum(mem_bytes) AS BIGINT) END AS mem_bytes,
     bool_or(kernel > 1.05 * mem_bytes) AS is_cache_inflated,
-    CASE WHEN count(kernel) = count(*) THEN CAST(sum(kernel) AS BIGINT) END AS kernel_peak_bytes,
-    CAST(sum(oom_kills) AS BIGINT) AS oom_kills, sum(throttled_s) AS cpu_throttled_s,
-    CASE WHEN count(read_bytes) = count(*) THEN CAST(sum(read_bytes) AS BIGINT) END AS read_bytes,
-    CASE WHEN count(write_bytes) = count(*) THEN CAST(sum(write_bytes) AS BIGINT) END AS write_bytes
+    CASE WHEN count(kernel) = count(*) THEN TRY_CAST(sum(kernel) AS BIGINT) END AS kernel_peak_bytes,
+    TRY_CAST(sum(oom_kills) AS BIGINT) AS oom_kills, sum(throttled_s) AS cpu_throttled_s,
+    CASE WHEN count(read_bytes) = count(*) THEN TRY_CAST(sum(read_bytes) AS BIGINT) END AS read_bytes,
+    CASE WHEN count(write_bytes) = count(*) THEN TRY_CAST(sum(write_bytes) AS BIGINT) END AS write_bytes
 FROM need GROUP BY cluster, job_id_raw, submit

@@ -14,7 +14,7 @@ WITH seen AS (
     SELECT 'node with steps of no known job', cluster, node, 1, interval_s, NULL, from_time
     FROM sample_interval WHERE busy = 1
 )
-SELECT s.kind, s.cluster, s.node, CAST(sum(s.intervals) AS BIGINT) AS intervals, sum(s.watched_s) / 3600 AS hours,
+SELECT s.kind, s.cluster, s.node, TRY_CAST(sum(s.intervals) AS BIGINT) AS intervals, sum(s.watched_s) / 3600 AS hours,
     max(s.example) AS example
 FROM seen AS s JOIN slice_node USING (cluster, node) CROSS JOIN window_bounds AS w
 WHERE s.at_time >= w.from_time - INTERVAL 1 HOUR AND s.at_time < w.to_time

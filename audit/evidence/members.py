@@ -8,7 +8,8 @@ from pathlib import Path
 
 _MAGIC = b"\x1f\x8b\x08"
 _PIECE = 1 << 14
-_MOST_BYTES = 1 << 26  # of one member's text: an interval of a node with thousands of jobs takes less than 1 MiB
+_MOST_BYTES = 1 << 23  # of one member's text: an interval of a node with thousands of jobs takes less than 1 MiB
+_MOST_TRIES = 256  # to find the next whole member after damage
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,16 @@ class Member:
 
 
 def members(path: Path) -> Iterator[Member]:
-    """The members in order. After damage it goes on at the next member that is whole; a torn tail comes last."""
+    """The members in order. After damage it goes on at the next member that is whole; a torn tail comes last.
+
+    Where nearly all is damaged the rest is given up.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         if not size:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            at, lost = 0, 0
+            at, lost, tries = 0, 0, 0
             while at < size:
                 end, text, is_cut = _member(data, at, size)
                 if text is not None:
@@ -36,8 +40,8 @@ def members(path: Path) -> Iterator[Member]:
                     yield Member(text)
                     at, lost = end, 0
                     continue
-                following = data.find(_MAGIC, at + 1)
-                if following < 0:
+                following, tries = data.find(_MAGIC, at + 1), tries + 1
+                if following < 0 or tries > _MOST_TRIES:
                     yield Member(fault="its end is torn" if is_cut else "damaged", lost_bytes=lost + size - at)
                     return
                 at, lost = following, lost + following - at

@@ -69,7 +69,7 @@ def read(path: Path, context: Context) -> Iterator[Batch]:
         for nth, (line, text) in enumerate(_documents(stream), 1):
             try:
                 _take(_parsed(text), node, cards, instances)
-            except (expat.ExpatError, _RefusedError) as error:
+            except (expat.ExpatError, _RefusedError, ValueError, LookupError) as error:  # an encoding that is none
                 rejects.append((line, f"no snapshot of nvidia-smi ({error})"[:200], ""))
             if nth % _TOGETHER == 0:
                 yield from _batches(cards, instances, context)

@@ -9,7 +9,7 @@ import re
 import polars as pl
 
 from audit.evidence.interface import Batch, Context, EvidenceError
-from audit.evidence.telemetry import KINDS
+from audit.evidence.telemetry import COUNT, KINDS, MOST_COUNT, MOST_REAL, PERCENTS, REAL, SHARES
 
 _NODE_IN_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*?)__")
 MIB = 1 << 20
@@ -30,7 +30,7 @@ def uuid(text: pl.Expr) -> pl.Expr:
 
 
 def batch(cards: pl.DataFrame, instances: pl.DataFrame, context: Context) -> Batch:
-    """Rows of cards and MIG instances, with `at_time`; the columns they lack are NULL."""
+    """Rows of cards and MIG instances, with `at_time`; columns they lack are NULL, as are numbers that cannot be."""
     return Batch({"sample_gpu": _table("gpu", cards, context), "sample_mig": _table("mig", instances, context)})
 
 
@@ -42,6 +42,15 @@ def _table(kind: str, found: pl.DataFrame, context: Context) -> pl.DataFrame:
         "samples": pl.lit(1, pl.Int64),
     }
     return found.select(
-        given.get(name, pl.col(name) if name in found.columns else pl.lit(None)).cast(type_).alias(name)
+        given.get(name, _sound(name, type_) if name in found.columns else pl.lit(None))
+        .cast(type_, strict=False)
+        .alias(name)
         for name, type_ in KINDS[kind].schema.items()
     )
+
+
+def _sound(name: str, type_: pl.DataType) -> pl.Expr:
+    if type_ not in (COUNT, REAL):
+        return pl.col(name)
+    most = 1.01 if name in SHARES else 101.0 if name in PERCENTS else MOST_COUNT if type_ == COUNT else MOST_REAL
+    return pl.when(pl.col(name).is_between(-most, most)).then(name)

@@ -19,6 +19,7 @@ from audit.evidence.telemetry_rows import Block, rows
 
 _CHUNK_BYTES = 4 << 20
 _FORMAT = 1
+_MOST_COLUMNS = 256  # of one kind
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,15 @@ def _header(line: bytes, path: Path) -> Header:
         sound = (
             all(isinstance(text, str) and 0 < len(text) < 256 and text.isprintable() for text in (node, cluster, role))
             and isinstance(boot_id, str | None)
-            and all(isinstance(name, str) for names in columns.values() for name in names)
+            and all(name.isascii() and name.isprintable() for names in columns.values() for name in names)
+            and all(len(names) <= _MOST_COLUMNS for names in columns.values())
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sound, form = False, _FORMAT
     if not sound:
         raise EvidenceError("has a header that cannot be read", where=str(path), remedy="fetch the segment again")
     if form != _FORMAT:
-        raise EvidenceError(f"is of format {form}", where=str(path), remedy="read it with the audit that made it")
+        raise EvidenceError(f"is of format {form!r:.40}", where=str(path), remedy="read it with the audit that made it")
     return Header(node, cluster, role, boot_id, {kind: list(names) for kind, names in columns.items()})
 
 

@@ -141,4 +141,6 @@ SHARES = frozenset(
     | {*"sm_active_mean graphics_active_mean tensor_active_mean dram_active_mean".split()}
 )
 PERCENTS = frozenset({"util_mean", "util_min", "util_max"})
+MOST_REAL, MOST_COUNT = 1e15, 2**53  # what is more is no measurement, and sums of it are no numbers
+UNBOUNDED = frozenset({"limit_bytes", "throttle_bits"})  # "no limit" is a large number; bits are none
 MAY_BE_NEGATIVE = frozenset({"temperature_c_max", "array_task_id"})

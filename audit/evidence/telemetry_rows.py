@@ -14,9 +14,12 @@ from audit.evidence.telemetry import (
     LAST_S,
     LONGEST_S,
     MAY_BE_NEGATIVE,
+    MOST_COUNT,
+    MOST_REAL,
     PERCENTS,
     SHARES,
     TEXT,
+    UNBOUNDED,
     Kind,
 )
 
@@ -25,6 +28,7 @@ _Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _JOB_ID = r"^(?:[0-9]{1,20}|s[0-9A-HJKMNP-TV-Z]{13})$"
 _TIMES = {"from_s": "from_time", "to_s": "to_time", "at_s": "at_time", "since_s": "since_time", "start_s": "start_time"}
 _MOST_TEXT = 2000  # of a line that is shown as a reject
+_MOST_TORN = 1000  # of a block's lines with a wrong number of fields that are shown
 _US = 1_000_000
 
 
@@ -88,7 +92,9 @@ def rows(block: Block, spec: Kind, kind: str, names: list[str], lines: _Numbers)
     refused = bad.select(
         "line", pl.col("fault").alias("reason"), (pl.lit(f"{kind}\t") + shown).str.head(_MOST_TEXT).alias("text")
     )
-    torn = [(int(at), f"{kind}: not {len(names)} fields", _shown(block, int(at))) for at in odd[:1000]]
+    torn = [(int(at), f"{kind}: not {len(names)} fields", _shown(block, int(at))) for at in odd[:_MOST_TORN]]
+    if odd.size > _MOST_TORN:
+        torn.append((int(odd[_MOST_TORN]), torn[0][1], f"and {odd.size - _MOST_TORN} more lines"))
     rejects = pl.concat([refused, pl.DataFrame(torn, schema=REJECT_SCHEMA, orient="row")])
     return good.select(_columns(spec, names)), rejects
 
@@ -198,9 +204,12 @@ def _fault(spec: Kind, kind: str, names: list[str]) -> pl.Expr:
         checks.append((wrong.fill_null(False), f"{name} is no number"))
         if name not in MAY_BE_NEGATIVE:
             checks.append(((value < 0).fill_null(False), f"{name} is negative"))
-        most = 1.01 if name in SHARES else 101.0 if name in PERCENTS else None
-        if most:
+        if name in SHARES | PERCENTS:
+            most = 1.01 if name in SHARES else 101.0
             checks.append(((value > most).fill_null(False), f"{name} is more than all"))
+        elif name not in UNBOUNDED:
+            most = LAST_S if name == "mono_s" else MOST_COUNT if type_ == COUNT else MOST_REAL
+            checks.append(((value > most).fill_null(False), f"{name} is more than can be"))
     return pl.coalesce(pl.when(is_wrong).then(pl.lit(f"{kind}: {reason}")) for is_wrong, reason in checks)
 
 

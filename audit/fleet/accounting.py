@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from audit.fleet.ansible import Answer, Reach, Told, ask
+from audit.fleet.ansible import Reach, Told, ask
+from audit.fleet.answer import Answer
 from audit.fleet.collect import emptied
 from audit.fleet.deployment import Deployment
 from audit.site import SITE_FIELDS, sreport_command
@@ -88,7 +88,7 @@ def fetch_accounting(workspace: Workspace, deployment: Deployment, reach: Reach,
     answer = ask("accounting", {controller: request}, reach, variables=places, told=told)[controller]
     if not answer.value:
         return Asked(errors=(f"{controller}: {answer.error}",))
-    errors = tuple(f"{controller}: {str(line)[:300]}" for line in answer.value.get("failed") or ())
+    errors = tuple(f"{controller}: {line[:300]}" for line in answer.texts("failed"))
     archive = incoming / f"{controller}.tar"
     if not archive.exists():
         return Asked(errors=errors or (f"{controller}: {answer.error or 'nothing was fetched'}",))
@@ -104,8 +104,10 @@ def fetch_accounting(workspace: Workspace, deployment: Deployment, reach: Reach,
 
 
 def _unended(answer: Answer) -> dict[str, int]:
-    rows: Sequence[Any] = answer.value.get("files") or ()
-    return {str(r["day"]): int(r["open"]) for r in rows if isinstance(r, dict) and r.get("day")}
+    """Day -> how many of its jobs had not ended; a day that was not answered as it should be is left out."""
+    return {
+        str(r["day"]): r["open"] for r in answer.records("files") if r.get("day") and isinstance(r.get("open"), int)
+    }
 
 
 def _unpacked(archive: Path, folder: Path, moment: str) -> list[str]:

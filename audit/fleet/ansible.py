@@ -9,28 +9,46 @@ import base64
 import json
 import os
 import shlex
+import stat
 import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.errors import AuditError
+from audit.errors import AuditError, UsageError
+from audit.fleet.answer import Answer, answer_in, both, whole
 from audit.fleet.program import build_program
 from audit.materials import material
 
 Told = Callable[[str, str], None]  # host, what became of it
-_ENDINGS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable")
 # Notices a cut network in half a minute; whatever the user's own SSH settings say goes first.
 _KEEP_ALIVE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=4"
+_LARGEST_FILE_KIB = 4 * 2**20  # of what a host sends; a day's accounting of a large site is tens of MiB
+_MEMORY_KIB = 2 * 2**20  # of one process of Ansible's
+# What we read from Ansible and what it leaves on hosts does not depend on the user's settings.
+_FIXED = {
+    "ANSIBLE_ANY_ERRORS_FATAL": "0",
+    "ANSIBLE_DISPLAY_ARGS_TO_STDOUT": "0",
+    "ANSIBLE_DISPLAY_FAILED_STDERR": "0",
+    "ANSIBLE_DISPLAY_OK_HOSTS": "1",
+    "ANSIBLE_KEEP_REMOTE_FILES": "0",
+    "ANSIBLE_NOCOLOR": "1",
+    "ANSIBLE_NO_LOG": "0",
+    "ANSIBLE_RETRY_FILES_ENABLED": "0",
+    "ANSIBLE_STDOUT_CALLBACK": "",
+    "ANSIBLE_STRATEGY": "linear",
+}
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How hosts are reached: the inventory, and what the command line adds to the user's own Ansible settings."""
+    """How hosts are reached: the inventory, and what the command line adds to the user's own Ansible settings.
+
+    `patience_s`: a step that takes longer on a host is given up (where disks or file servers hang it never ends).
+    """
 
     inventory: Path | None = None
     folder: Path = Path()
@@ -41,27 +59,7 @@ class Reach:
     user: str = ""
     forks: int = 0
     ssh_common_args: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one host said: `value` where the step was done; else `error`, and whether it could be reached at all.
-
-    `started_s` and `ended_s` bound the moment of the answer, by the appliance's clock.
-    """
-
-    host: str
-    value: Mapping[str, Any]
-    error: str = ""
-    unreachable: bool = False
-    changed: bool = False
-    started_s: float = 0.0
-    ended_s: float = 0.0
-
-    @property
-    def done(self) -> bool:
-        """Whether the step was done."""
-        return not self.error
+    patience_s: int = 300
 
 
 def ask(
@@ -88,9 +86,9 @@ def ask(
         inventory.write_text(json.dumps(_inventory(tuple(requests), reach)))
 
         def heard(event: Mapping[str, Any]) -> bool:
-            answer = _answer(event)
+            answer = answer_in(event)
             if answer is not None:
-                answers[answer.host] = _both(answers.get(answer.host), answer)
+                answers[answer.host] = both(answers.get(answer.host), answer)
                 if answer.error or answer.value:
                     told(answer.host, answer.error or ("changed" if answer.changed else "ok"))
             elif event.get("event") in ("error", "verbose") and event.get("stdout"):
@@ -100,6 +98,7 @@ def ask(
         given = {
             "audit_program": str(program),
             "audit_python": reach.python,
+            "audit_patience_s": reach.patience_s,
             "audit_requests": {host: _packed(request) for host, request in requests.items()},
             **(variables or {}),
         }
@@ -114,12 +113,7 @@ def ask(
             f"Ansible could not run: {why}", remedy="mend the inventory or Ansible's settings, run it again"
         )
     missing = {host: Answer(host, {}, "gave no answer", unreachable=True) for host in silent}
-    return {host: _whole(answers.get(host) or missing[host]) for host in requests}
-
-
-def _whole(answer: Answer) -> Answer:
-    """The answer, with an error where what the host printed is none of ours."""
-    return answer if answer.value or answer.error else replace(answer, error="no answer of ours")
+    return {host: whole(answers.get(host) or missing[host]) for host in requests}
 
 
 def _run(
@@ -134,6 +128,8 @@ def _run(
 
     folder = material("playbooks")
     words = [
+        *(str(folder / "bounded.sh"), str(_LARGEST_FILE_KIB), str(_MEMORY_KIB)),
+        *("ansible-playbook", str(folder / f"{playbook}.yml")),
         *(["--user", reach.user] if reach.user else []),
         *(["--become"] if reach.become else []),
         *(["--become-method", reach.become_method] if reach.become_method else []),
@@ -142,11 +138,11 @@ def _run(
     sources = [str(reach.inventory.absolute())] if reach.inventory else []
     ansible_runner.run(
         private_data_dir=str(private),
-        playbook=str(folder / f"{playbook}.yml"),
+        binary="/bin/sh",
         inventory=[*sources, str(inventory)],
         extravars=dict(variables),
         envvars=_environment(private, folder, reach),
-        cmdline=shlex.join(words) or None,
+        cmdline=shlex.join(words),
         forks=reach.forks or None,
         quiet=True,
         event_handler=heard,
@@ -161,21 +157,29 @@ def _hang_up(sockets: Path) -> None:
 
 def _environment(private: Path, playbooks: Path, reach: Reach) -> dict[str, str]:
     """What ansible-playbook gets beside the user's own environment, which goes first where it says something."""
-    config = reach.folder.absolute() / "ansible.cfg"
+    config = _own_config(reach.folder.absolute() / "ansible.cfg")
     defaults = {
         "ANSIBLE_REMOTE_TMP": "/tmp",  # a folder of its own is made there, and nothing left at home
         "ANSIBLE_SSH_EXTRA_ARGS": _KEEP_ALIVE,
         "ANSIBLE_SSH_USETTY": "0",  # standard output stays apart from what sudo and shells say
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(private / "cp"),
         "ANSIBLE_DEPRECATION_WARNINGS": "0",
-        **({"ANSIBLE_CONFIG": str(config)} if config.is_file() else {}),
+        **({"ANSIBLE_CONFIG": str(config)} if config else {}),
     }
-    return {
-        "PATH": programs_on_path(),
-        "ANSIBLE_ACTION_PLUGINS": str(playbooks / "action_plugins"),
-        "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_RETRY_FILES_ENABLED": "0",
-    } | {name: os.environ.get(name, value) for name, value in defaults.items()}
+    return (
+        {"PATH": programs_on_path(), "ANSIBLE_ACTION_PLUGINS": str(playbooks / "action_plugins")}
+        | _FIXED
+        | {name: os.environ.get(name, value) for name, value in defaults.items()}
+    )
+
+
+def _own_config(config: Path) -> Path | None:
+    """The engagement's `ansible.cfg`; UsageError where anybody could have put it there, for it can name programs."""
+    if "ANSIBLE_CONFIG" in os.environ or not config.is_file():
+        return None
+    if any(path.stat().st_mode & stat.S_IWOTH for path in (config, config.parent)):
+        raise UsageError("may be written by anybody", where=str(config), remedy=f"chmod o-w {config.parent} {config}")
+    return config
 
 
 def programs_on_path() -> str:
@@ -195,63 +199,3 @@ def _inventory(hosts: Sequence[str], reach: Reach) -> Mapping[str, Any]:
 
 def _packed(request: Mapping[str, Any]) -> str:
     return base64.b64encode(json.dumps(request).encode()).decode()
-
-
-def _answer(event: Mapping[str, Any]) -> Answer | None:
-    """The answer in an event that ends a task on a host; None for every other event."""
-    if event.get("event") not in _ENDINGS:
-        return None
-    data = event.get("event_data") or {}
-    result = data.get("res") or {}
-    value = _value(str(result.get("stdout") or ""))
-    error = str(value.pop("error", ""))
-    if not error and event["event"] == "runner_on_unreachable":
-        error = f"cannot be reached: {_line(result.get('msg')).rpartition('via ssh: ')[2]}"
-    elif not error and event["event"] == "runner_on_failed":
-        error = _line(result.get("stderr") or result.get("module_stderr") or result.get("msg") or result.get("stdout"))
-    return Answer(
-        host=str(data.get("host")),
-        value=value,
-        error=error,
-        unreachable=event["event"] == "runner_on_unreachable",
-        changed=bool(result.get("changed")),
-        started_s=_moment_s(data.get("start")),
-        ended_s=_moment_s(data.get("end")),
-    )
-
-
-def _both(earlier: Answer | None, later: Answer) -> Answer:
-    """The answer of a host after one more task: the first value stays, an error is never forgotten."""
-    if earlier is None or not earlier.value:
-        return later if earlier is None or not earlier.error else earlier
-    return replace(
-        earlier,
-        error=earlier.error or later.error,
-        unreachable=earlier.unreachable or later.unreachable,
-        changed=earlier.changed or later.changed,
-    )
-
-
-def _value(printed: str) -> dict[str, Any]:
-    """The JSON object on the last line; empty where there is none."""
-    for line in reversed(printed.splitlines()):
-        if line.startswith("{"):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                return {}
-            return value if isinstance(value, dict) else {}
-    return {}
-
-
-def _line(text: object) -> str:
-    """The line of an error text that says most: its last."""
-    lines = [line.strip() for line in str(text or "it said nothing").splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "it said nothing"
-
-
-def _moment_s(text: object) -> float:
-    try:
-        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return 0.0

@@ -1,15 +1,16 @@
 """`audit collect`, the nodes' part: fetches closed segments that are not home yet, and checks each against its hash."""
 
 import hashlib
+import os
 import re
 import shutil
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from audit.fleet.ansible import Answer, Reach, Told, ask
+from audit.fleet.ansible import Reach, Told, ask
+from audit.fleet.answer import Answer
 from audit.fleet.slice import Target
 from audit.workspace import Workspace
 
@@ -64,13 +65,13 @@ def emptied(workspace: Workspace) -> Path:
 
 def taken(workspace: Workspace, answer: Answer, incoming: Path, before: Fetched) -> tuple[Fetched, bool]:
     """The account of a host after one round, and whether another is due."""
-    listed = _listing(answer.value)
+    listed = _listing(answer)
     known = before.known or len(set(held(workspace, answer.host)) & set(listed))
     now = replace(before, known=known)
     if answer.value.get("installed") is False:
         return replace(now, error="no collector is there"), False
     archive = incoming / f"{answer.host}.tar"
-    error = answer.error or str(answer.value.get("rotate_failed") or "")
+    error = answer.error or answer.text("rotate_failed") or ""
     if archive.exists():
         try:
             sizes = _unpacked(archive, listed, workspace.evidence / "telemetry" / answer.host)
@@ -84,10 +85,9 @@ def taken(workspace: Workspace, answer: Answer, incoming: Path, before: Fetched)
     return replace(now, error=error or before.error, unreachable=answer.unreachable), False
 
 
-def _listing(value: Mapping[str, Any]) -> dict[str, str]:
+def _listing(answer: Answer) -> dict[str, str]:
     """Segment name -> SHA-256, of those whose names are ones of ours."""
-    rows = value.get("segments") or ()
-    pairs = ((str(row.get("name")), str(row.get("sha256"))) for row in rows if isinstance(row, dict))
+    pairs = ((str(row.get("name")), str(row.get("sha256"))) for row in answer.records("segments"))
     return {name: digest for name, digest in pairs if SEGMENT.fullmatch(name)}
 
 
@@ -122,4 +122,6 @@ def _copied(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> str:
         while chunk := source.read(_CHUNK):
             digest.update(chunk)
             file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())  # teardown removes the node's copy
     return digest.hexdigest()

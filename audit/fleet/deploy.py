@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.fleet import fitness
-from audit.fleet.ansible import Answer, Reach, Told, ask
+from audit.fleet.ansible import Reach, Told, ask
+from audit.fleet.answer import Answer
 from audit.fleet.deployment import Deployment, load, new_engagement, save, who, window
 from audit.fleet.program import collector_hash
 from audit.fleet.slice import Target, targets
@@ -85,9 +86,7 @@ def install(
         save(workspace, deployment)
     requests = {target.host: _request(workspace, deployment, target, take_over) for target in fit}
     answers = ask("deploy", requests, reach, told=told)
-    return deployment, [
-        Installed(a.host, a.changed, tuple(map(str, a.value.get("written") or ())), a.error) for a in answers.values()
-    ]
+    return deployment, [Installed(a.host, a.changed, a.texts("written"), a.error) for a in answers.values()]
 
 
 def _request(workspace: Workspace, deployment: Deployment, target: Target, take_over: bool) -> Mapping[str, Any]:

@@ -43,7 +43,11 @@ class Deployment:
 
 def who() -> str:
     """The engineer at work, for the lines that others see."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"[:100]
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name
+        user = f"user {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"[:100]
 
 
 def load(workspace: Workspace) -> Deployment | None:
@@ -96,6 +100,9 @@ def window(workspace: Workspace, known: Deployment | None, days: float | None) -
     if to_s <= now_s:
         ended = f"{datetime.fromtimestamp(to_s, UTC):%Y-%m-%d %H:%M} UTC"
         raise UsageError(f"the window ended at {ended}", where="audit.toml", remedy="set window.to, or give --days")
+    if to_s <= from_s:
+        begins = f"{datetime.fromtimestamp(from_s, UTC):%Y-%m-%d %H:%M} UTC"
+        raise UsageError(f"the window ends before it begins, at {begins}", where="audit.toml", remedy="mend window.to")
     return from_s, to_s
 
 

@@ -38,9 +38,17 @@ def targets(workspace: Workspace, reach: Reach) -> tuple[Target, ...]:
 def plan(nodes: Iterable[str], known: Iterable[str], controller: str) -> tuple[Target, ...]:
     """One target per host; `known` are the inventory's hosts, which may carry a domain Slurm's names lack."""
     by_name = {_short(host): host for host in known} | {host: host for host in known}
-    roles: dict[tuple[str, str], tuple[str, ...]] = {}
+    named: dict[str, str] = {}
     for node in nodes:
-        roles[by_name.get(node, node), node] = ("node",)
+        other = named.setdefault(by_name.get(node, node), node)
+        if other != node:
+            raise UsageError(f"{other} and {node} are one host", remedy="name it once, as Slurm does, in the slice")
+    if "localhost" in named and controller != "localhost":
+        raise UsageError(
+            "localhost is this machine, and the cluster is not",
+            remedy="name the nodes in slice.nodes, or set fleet.controller to localhost",
+        )
+    roles: dict[tuple[str, str], tuple[str, ...]] = dict.fromkeys(named.items(), ("node",))
     at = by_name.get(controller, controller)
     key = next((key for key in roles if at in key), (at, _short(at)))
     roles[key] = (*roles.get(key, ()), "controller")
@@ -62,6 +70,9 @@ def inventory_hosts(inventory: Path) -> tuple[str, ...]:
 
     if not inventory.exists():
         raise UsageError("is not there", where=str(inventory), remedy="mend fleet.inventory in audit.toml")
+    if "," in str(inventory.absolute()):
+        what = "has a comma in its path, which Ansible takes for a list of hosts"
+        raise UsageError(what, where=str(inventory), remedy="rename it")
     programs_on_path()
     listed, error = ansible_runner.get_inventory(
         action="list", inventories=[str(inventory.absolute())], response_format="json", quiet=True
@@ -86,4 +97,4 @@ def _of_partitions(config: Config, reach: Reach) -> tuple[str, ...]:
         raise AuditError(
             f"cannot list the nodes of {', '.join(config.slice_partitions)}: {answer.error}", where=controller
         )
-    return tuple(str(name) for name in answer.value.get("nodes", ()))
+    return answer.texts("nodes")

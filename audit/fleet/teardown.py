@@ -5,7 +5,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from audit.fleet.ansible import Answer, Reach, Told, ask
+from audit.fleet.ansible import Reach, Told, ask
+from audit.fleet.answer import Answer
 from audit.fleet.collect import fetch, held
 from audit.fleet.deployment import Deployment, save, who
 from audit.fleet.slice import Target
@@ -60,15 +61,15 @@ def teardown(
 
 def _is_tail(answer: Answer) -> bool:
     """Whether what is not collected was all opened within the last hour, that is, after a `collect`."""
-    names = [str(name) for name in answer.value.get("uncollected") or ()]
+    names = answer.texts("uncollected")
     opened = [re.search(r"-(\d{1,12})-[0-9a-f]+\.seg\.gz$", name) for name in names]
     since_s = time.time() - _TAIL_S
     return bool(names) and all(at is not None and int(at[1]) >= since_s for at in opened)
 
 
 def _removed(answer: Answer, discard: bool) -> Removed:
-    uncollected = 0 if discard else len(answer.value.get("uncollected") or ())
+    uncollected = 0 if discard else len(answer.texts("uncollected"))
     error = answer.error
     if not error and uncollected:
         error = f"{uncollected} segments are not collected: `audit collect` first, or --discard; it is stopped"
-    return Removed(answer.host, tuple(map(str, answer.value.get("left") or ())), uncollected, error)
+    return Removed(answer.host, answer.texts("left"), uncollected, error)

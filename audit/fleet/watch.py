@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audit.fleet.ansible import Answer, Reach, Told, ask
+from audit.fleet.ansible import Reach, Told, ask
+from audit.fleet.answer import Answer
 from audit.fleet.deployment import Deployment
 from audit.fleet.slice import Target
+
+_YEAR_9999_S = 253_370_764_800
 
 
 @dataclass(frozen=True)
@@ -26,32 +29,33 @@ class Fared:
         """In a word or two."""
         said = self.answer.value
         if not self.answer.done:
-            return "not reached" if self.answer.unreachable else self.answer.error
+            return "not reached" if self.answer.unreachable else "no answer"
         if not said.get("installed"):
             return "not installed"
         if said.get("alive"):
             return "watching"
-        return {"window": "window over"}.get(str(said.get("ended")), str(said.get("ended") or "not running"))
+        ended = self.answer.text("ended", 100) or "not running"
+        return "window over" if ended == "window" else ended
 
     @property
     def row(self) -> Mapping[str, Any]:
         """Its line of the table."""
-        said = self.answer.value
-        longest = max(said.get("gaps") or (), key=_length_s, default=None)
+        said = self.answer
+        longest = max(said.records("gaps"), key=_length_s, default=None)
         return {
             "node": self.target.host,
             "state": self.state,
-            "since": _utc(said.get("started_s")),
-            "coverage": _percent(said.get("coverage")),
+            "since": _utc(said.number("started_s")),
+            "coverage": _percent(said.number("coverage")),
             "at the end": _percent(self.projected),
-            "gaps": said.get("gap_count"),
+            "gaps": said.number("gap_count"),
             "longest": f"{_length_s(longest):.0f} s {longest.get('reason')}" if longest else None,
-            "core %": _rounded(said.get("own_cpu_share"), 100, 3),
-            "MiB": _rounded(said.get("own_rss_bytes"), 2**-20, 1),
-            "written MiB": _rounded(said.get("own_written_bytes"), 2**-20, 1),
-            "jobs": said.get("jobs_now"),
-            "free GiB": _rounded(said.get("disk_free_bytes"), 2**-30, 1),
-            "not seen": "; ".join(map(str, said.get("degraded") or ())) or None,
+            "core %": _rounded(said.number("own_cpu_share"), 100, 3),
+            "MiB": _rounded(said.number("own_rss_bytes"), 2**-20, 1),
+            "written MiB": _rounded(said.number("own_written_bytes"), 2**-20, 1),
+            "jobs": said.number("jobs_now"),
+            "free GiB": _rounded(said.number("disk_free_bytes"), 2**-30, 1),
+            "not seen": "; ".join(said.texts("degraded")) or None,
         }
 
 
@@ -60,17 +64,17 @@ def watch(deployment: Deployment, reach: Reach, told: Told) -> list[Fared]:
     targets = {target.host: target for target in deployment.targets}
     answers = ask("status", {host: {} for host in targets}, reach, told=told)
     now_s = time.time()
-    return [Fared(targets[host], a, projected(deployment, a.value, now_s)) for host, a in answers.items()]
+    return [Fared(targets[host], a, projected(deployment, a, now_s)) for host, a in answers.items()]
 
 
-def projected(deployment: Deployment, said: Mapping[str, Any], now_s: float) -> float | None:
+def projected(deployment: Deployment, said: Answer, now_s: float) -> float | None:
     """The share of the window that will have been watched: what was, plus what is left where it runs."""
-    watched_s = said.get("watched_s")
-    if not isinstance(watched_s, int | float):
+    watched_s = said.number("watched_s")
+    if watched_s is None:
         return None
     whole_s = deployment.window_to_s - deployment.window_from_s
-    left_s = max(0.0, deployment.window_to_s - max(now_s, deployment.window_from_s)) if said.get("alive") else 0.0
-    return min(1.0, (watched_s + left_s) / whole_s)
+    left_s = max(0.0, deployment.window_to_s - max(now_s, deployment.window_from_s)) if said.value.get("alive") else 0.0
+    return min(1.0, max(0.0, watched_s + left_s) / whole_s)
 
 
 def coverage_at_end(fared: list[Fared]) -> float | None:
@@ -86,13 +90,13 @@ def _length_s(gap: Mapping[str, Any]) -> float:
         return 0.0
 
 
-def _rounded(value: object, factor: float, places: int) -> float | None:
-    return round(value * factor, places) if isinstance(value, int | float) else None
+def _rounded(value: float | None, factor: float, places: int) -> float | None:
+    return None if value is None else round(value * factor, places)
 
 
-def _percent(share: object) -> str | None:
-    return f"{share:.1%}" if isinstance(share, int | float) else None
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{share:.1%}"
 
 
-def _utc(at_s: object) -> str | None:
-    return time.strftime("%m-%d %H:%M", time.gmtime(at_s)) if isinstance(at_s, int | float) else None
+def _utc(at_s: float | None) -> str | None:
+    return None if at_s is None or not 0 <= at_s < _YEAR_9999_S else time.strftime("%m-%d %H:%M", time.gmtime(at_s))

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from audit.fleet.watch import Fared
     from audit.workspace import Workspace
 
+# What a node's collector says of itself, as `status --json` hands it on: null where it said nothing.
+SAID = tuple(
+    "installed engagement version node roles alive pid started_s now_s window_from_s window_to_s ended watched_s "
+    "expected_s coverage gaps gap_count own_cpu_share own_rss_bytes own_written_bytes late_max_s missed jobs_now gpus "
+    "nvml dcgm degraded spool_bytes disk_free_bytes segments_closed".split()
+)
+
 
 def deploy(arguments: argparse.Namespace) -> ExitCode:
     """`audit deploy`: checks the slice's nodes and puts the collector on those that are fit."""
@@ -68,7 +75,7 @@ def status(arguments: argparse.Namespace) -> ExitCode:
 def _status(arguments: argparse.Namespace, workspace: "Workspace", reach: "Reach") -> ExitCode:
     from audit.fleet.deployment import deployed
     from audit.fleet.watch import coverage_at_end, watch
-    from audit.terminal import print_json, print_table
+    from audit.terminal import print_json, print_table, say
 
     deployment = deployed(workspace)
     fared = watch(deployment, reach, _told("status"))
@@ -94,12 +101,20 @@ def _status(arguments: argparse.Namespace, workspace: "Workspace", reach: "Reach
         if share is not None:
             verdict = "is met" if share >= floor else "will NOT be met"
             print(f"watched at its end, if all goes on as now: {share:.1%}; the floor of {floor:.0%} {verdict}")
+    for node in fared:
+        if not node.answer.done:
+            say(f"audit: {node.target.host}: {node.answer.error}")
     return _exit(sum(not node.answer.done for node in fared), len(fared))
 
 
 def _node(node: "Fared") -> Mapping[str, Any]:
-    said = {**node.answer.value, "coverage_at_end": node.projected, "error": node.answer.error or None}
-    return {"host": node.target.host, "state": node.state, **said}
+    return {
+        "host": node.target.host,
+        "state": node.state,
+        "error": node.answer.error or None,
+        "coverage_at_end": node.projected,
+        **{key: node.answer.value.get(key) for key in SAID},
+    }
 
 
 def collect(arguments: argparse.Namespace) -> ExitCode:

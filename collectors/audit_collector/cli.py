@@ -10,7 +10,7 @@ import time
 
 from audit_collector import VERSION
 from audit_collector.settings import ROLES, SettingsError, read_settings
-from audit_collector.spool import Busy, Spool, SpoolError
+from audit_collector.spool import Busy, Removed, Spool, SpoolError
 
 USAGE = (
     "usage: collector.pyz run|status|rotate|segments|check|version [--dir DIR] [--root PATH] [--role node|controller]"
@@ -26,7 +26,7 @@ def main(arguments: list) -> int:
         return _COMMANDS[command](options)
     except (SettingsError, SpoolError, _Usage) as error:
         sys.stderr.write("audit-collector: %s\n" % error)
-        return 4 if isinstance(error, Busy) else 2
+        return 4 if isinstance(error, Busy) else 1 if isinstance(error, Removed) else 2
 
 
 class _Usage(Exception):
@@ -48,7 +48,7 @@ def _parse(arguments: list) -> tuple:
         if name == "--role":
             if value not in ROLES:
                 raise _Usage("--role %s: one of %s" % (value, ", ".join(ROLES)))
-            options[name].append(value)
+            options[name] += [value] if value not in options[name] else []
         else:
             options[name] = value
     if not options["--dir"] and arguments[0] != "version":

@@ -9,6 +9,8 @@ Layouts are those of dcgm_structs.h, the same since DCGM 1.7; every value carrie
 import ctypes
 import os
 
+from audit_collector.files import read_or_none
+
 LIBRARIES = ("libdcgm.so.4", "libdcgm.so.3", "libdcgm.so.2")
 FIELDS = {
     1001: "graphics_active_mean",
@@ -24,7 +26,12 @@ PORT = ":%04X" % 5555
 LISTENING = "0A"
 SOCKET = "/tmp/nv-hostengine"  # noqa: S108 — the engine's own default
 LONGEST_LIST = 64
+FIRST_USER = 1000  # login.defs' first number of a user's own account
 RETRY_S = 300.0
+
+
+def _is_system(owner: object) -> bool:
+    return owner is not None and owner < FIRST_USER
 
 
 class Value(ctypes.Structure):
@@ -117,20 +124,29 @@ class Profiling:
         return True
 
     def _engine(self) -> object:
-        """Where an engine listens on this node: its TCP address, its socket, or None."""
+        """Where an engine listens on this node: its TCP address, its socket, or None.
+
+        The port and the folder of the socket are open to every user: what a user listens with is no engine.
+        """
+        owners = set()
         for name in ("tcp", "tcp6"):
             for line in self._lines("proc/net/" + name):
                 words = line.split()
-                if len(words) > 3 and words[1].endswith(PORT) and words[3] == LISTENING:
-                    return "127.0.0.1"
-        return SOCKET if any(line.endswith(SOCKET) for line in self._lines("proc/net/unix")) else None
+                if len(words) > 7 and words[1].endswith(PORT) and words[3] == LISTENING:
+                    owners.add(int(words[7]) if words[7].isdigit() else None)
+        if owners:
+            return "127.0.0.1" if all(_is_system(owner) for owner in owners) else None
+        if any(line.endswith(" " + SOCKET) for line in self._lines("proc/net/unix")):
+            try:
+                told = os.lstat(SOCKET)
+            except OSError:
+                return None
+            return SOCKET if _is_system(told.st_uid) else None
+        return None
 
     def _lines(self, name: str) -> list:
-        try:
-            with open(os.path.join(self.root, name)) as opened:
-                return opened.read().split("\n")
-        except OSError:
-            return []
+        # A socket's name is whatever its user likes, no text at all too.
+        return (read_or_none(os.path.join(self.root, name)) or b"").decode("ascii", "replace").split("\n")
 
     def _load(self) -> object:
         named = os.environ.get("AUDIT_DCGM_LIBRARY")

@@ -5,8 +5,9 @@ Reads the `devices.list` files of the cgroup folders it is given, and nothing el
 
 import os
 
+from audit_collector.files import read_or_none
+
 NVIDIA_MAJOR = "195"
-LARGEST_LIST_BYTES = 65536
 READS = 3  # a cgroup that does not say is read so often: it may be looked at before Slurm has confined it
 
 
@@ -16,18 +17,11 @@ def minors_allowed(folder: str) -> object:
     None: no such file, or a cgroup that allows all but some devices: the kernel then shows `a *:* rwm` and never what
     was taken away.
     """
-    try:
-        opened = os.open(os.path.join(folder, "devices.list"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    text = read_or_none(os.path.join(folder, "devices.list"))
+    if text is None:
         return None
-    try:
-        text = os.read(opened, LARGEST_LIST_BYTES).decode("ascii", "replace")
-    except OSError:
-        return None
-    finally:
-        os.close(opened)
     found = set()
-    for line in text.split("\n"):
+    for line in text.decode("ascii", "replace").split("\n"):
         words = line.split(" ")
         if words[0] == "a":
             return None

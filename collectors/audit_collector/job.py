@@ -1,5 +1,7 @@
 """One job on this node: its kernel files, read at every sample, and what its row of an interval says. Reads only."""
 
+import os
+
 from audit_collector.files import Kept, names, number_after, read_or_none, whole
 from audit_collector.processes import Processes, is_group
 
@@ -284,6 +286,8 @@ class Job:
 
 
 def _kills_below(folder: str, kills: dict, depth: int) -> None:
+    if os.path.islink(folder):
+        return
     text = read_or_none(folder + "/memory.oom_control")
     count = None if text is None else number_after(b"\n" + text, b"\noom_kill ")
     if count is not None:

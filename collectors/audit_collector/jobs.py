@@ -9,7 +9,7 @@ import os
 from audit_collector.files import Budget, names, read_or_none
 from audit_collector.job import Job
 from audit_collector.layout import Layout, job_of_cgroups
-from audit_collector.members import Members, pids_below
+from audit_collector.members import LARGEST_GROUPS, Members, pids_below
 from audit_collector.processes import stat_of
 
 _IO_FILES = {"io1", "io2"}
@@ -75,6 +75,8 @@ class Jobs:
                 if job.by_processes:
                     job.pids = self._members(job).pids(anew=False)
             job.sample(now_s, mono_s)
+        # Jobs of an earlier run that are not there now have ended.
+        self.known = {}
         self.seen = max(self.seen, len(places))
         return changed
 
@@ -110,7 +112,10 @@ class Jobs:
 
     def baselines(self) -> dict:
         """By (job, inode): what must be known to go on after a restart without counting anything twice."""
-        return {key: job.baseline() for key, job in self.by_key.items()}
+        # Before the first sample: what the earlier run left, in case this one ends as soon.
+        known = dict(self.known)
+        known.update((key, job.baseline()) for key, job in self.by_key.items())
+        return known
 
     def is_busy(self) -> bool:
         """Whether a slurmstepd of this node runs although no job was mapped: then the node is not idle."""
@@ -122,11 +127,18 @@ class Jobs:
         for name in names(self.root + "/proc"):
             if not name.isdigit() or int(name) in keepers:
                 continue
-            if read_or_none("%s/proc/%s/comm" % (self.root, name)) != b"slurmstepd\n":
+            if read_or_none("%s/proc/%s/comm" % (self.root, name)) != b"slurmstepd\n" or not self._is_ours(name):
                 continue
             if not self.layout.is_foreign(read_or_none("%s/proc/%s/cgroup" % (self.root, name)) or b""):
                 return True
         return False
+
+    def _is_ours(self, pid: str) -> bool:
+        """Whether a process is root's (or this one's user's): any user may name a process as Slurm names its own."""
+        try:
+            return os.lstat("%s/proc/%s" % (self.root, pid)).st_uid in (0, os.geteuid())
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Gives all files back."""
@@ -158,11 +170,13 @@ class Jobs:
     def _list(self, job: object) -> None:
         """Lists the job's processes: how many, since when at the latest, and their I/O where it may be read."""
         job.find_files(self.layout.controllers(job.place))
-        if job.by_processes:
-            pids = self._members(job).pids(anew=True)
-        else:
-            pids = pids_below(self.layout.tree(job.folders))
+        pids = self._members(job).pids(anew=True) if job.by_processes else pids_below(self.layout.tree(job.folders))
         job.pids = pids
+        if job.members is not None and len(job.members.groups) >= LARGEST_GROUPS:
+            self.degraded(
+                "CPU of job %s: it has %d cgroups or more; what is in others is not counted"
+                % (job.place.job, LARGEST_GROUPS)
+            )
         if not job.listed:
             self._date(job, pids)
         job.listed = True

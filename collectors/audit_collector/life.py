@@ -12,11 +12,12 @@ from audit_collector.files import read_or_none
 from audit_collector.log import Log
 from audit_collector.own import Caps, cpu_s, rss_bytes
 from audit_collector.segments import Segment, file_prefix, lines_of
-from audit_collector.spool import Spool
+from audit_collector.spool import Removed, Spool
 
 EXIT_ENDED, EXIT_CAP = 0, 3
 # A sample this little late is taken as on time: its figures are told for the whole second it was due at.
 ON_TIME_S = 0.25
+_SAME_S = 0.002
 
 
 class Life:
@@ -33,6 +34,7 @@ class Life:
         self.state.begin(settings.from_s)
         self.log = Log()
         self.roles = roles
+        self.started_s = self._now()
         self.boot_id = (
             (read_or_none(root + "/proc/sys/kernel/random/boot_id") or b"").decode("ascii", "replace").strip()
         )
@@ -58,7 +60,7 @@ class Life:
             # What the heal had to say has no interval to be written in: `status` shows the end.
             return self._end("window", EXIT_ENDED)
         self.parts = [role(settings, self.root, self.log) for role in self.roles]
-        self._resume(now_s)
+        self._resume()
         self._save()
         if not self._wait_for_window():
             return self._end("stopped", EXIT_ENDED)
@@ -91,7 +93,8 @@ class Life:
             ended = now_s >= settings.to_s
             if ended:
                 self.log.event("window_end", "the window is over")
-            if ended or now_s >= self.close_s:
+            too_large = rss_bytes() > settings.max_rss_bytes
+            if ended or now_s >= self.close_s or (too_large and now_s > self.from_s):
                 reason = None if ended else self._check()
                 self._close_interval(now_s)
                 if ended:
@@ -141,7 +144,7 @@ class Life:
             part.shift(step_s)
         if step_s > 0:
             self._gap(last_s, last_s + step_s, "clock")
-        self.last_s = last_s + step_s
+        self.last_s = round(last_s + step_s, 3)
         self._start_interval(self.last_s, mono_s())
 
     def _start_interval(self, from_s: float, at_s: float) -> None:
@@ -154,6 +157,8 @@ class Life:
 
     def _close_interval(self, to_s: float) -> None:
         """Writes the interval that ends at `to_s` and starts the next."""
+        if not self.spool.is_in_place():
+            raise Removed("%s: was removed or replaced while the collector ran" % self.spool.path)
         room = self._has_room()
         events, gaps, self.gaps = self.log.take(), self.gaps, []
         for part in self.parts:
@@ -171,10 +176,8 @@ class Life:
             )
             segment.header = self._header(part)
             segment.add(text, self.from_s, to_s, room)
-            if segment.lost is not None and not segment.waiting:
-                (from_s, lost_to_s), segment.lost = segment.lost, None
-                self._gap(from_s, lost_to_s, "disk_full")
-                self.state.watched_s -= lost_to_s - from_s
+            if not segment.waiting:
+                self._name_lost(segment)
         waiting = [segment.waiting[0][1] for segment in self.segments.values() if segment.waiting]
         if bool(waiting) != self.full:
             self.full = bool(waiting)
@@ -189,6 +192,13 @@ class Life:
         for part in self.parts:
             if self.segments[part.role].is_due(to_s):
                 self._close(part)
+
+    def _name_lost(self, segment: object) -> None:
+        """What was lost of a segment is a gap, told by the next interval that is written."""
+        if segment.lost is not None:
+            (from_s, to_s, reason), segment.lost = segment.lost, None
+            self._gap(from_s, to_s, reason)
+            self.state.watched_s -= to_s - from_s
 
     def _header(self, part: object) -> dict:
         settings = self.settings
@@ -246,19 +256,32 @@ class Life:
     def _heal(self) -> None:
         """Closes what an earlier run left open; what it had written last is where this one goes on."""
         self.spool.remove("rotate")
-        self.healed_s = None
-        for segment in self.segments.values():
-            _, cut_bytes, last_s = segment.heal()
+        lead = "node" if "node" in self.segments else "controller"
+        for role, segment in self.segments.items():
+            cut_bytes = segment.heal(self._catch_up if role == lead else None)[1]
             if cut_bytes:
                 self.log.event("torn", "%d bytes of an unfinished interval were cut off" % cut_bytes)
-            if last_s is not None and segment.open_name == "open.seg":
-                self.healed_s = last_s
 
-    def _resume(self, now_s: float) -> None:
+    def _catch_up(self, spans: list) -> None:
+        """What reached its segment counts: the state may be older (killed between the two) or newer (power lost)."""
+        state, last_s = self.state, spans[-1][1]
+        if state.last_s is not None and abs(last_s - state.last_s) < _SAME_S:
+            return
+        if state.last_s is not None and state.first_s is not None:
+            state.watched_s -= max(0.0, state.last_s - last_s)
+            for from_s, to_s in reversed(spans):
+                if to_s <= state.last_s:
+                    break
+                state.watched_s += to_s - from_s
+        # The counters in the state are of another moment.
+        state.last_s, state.jobs = last_s, []
+        self._try_save()
+
+    def _resume(self) -> None:
         """Names the gap since an earlier run, and goes on with the jobs it knew."""
         state = self.state
         same_boot = state.boot_id == self.boot_id
-        last_s = max(one for one in (state.last_s, self.healed_s, 0.0) if one is not None)
+        last_s = state.last_s or 0.0
         if not last_s:
             self.log.event("start", "started, version " + VERSION)
         else:
@@ -269,13 +292,10 @@ class Life:
             # What an earlier window did not see is no gap of this one.
             self.since = (last_s, reason) if last_s > self.settings.from_s else None
             if same_boot:
-                # Where the last interval reached its segment but not the state, the counters in the state are old.
-                current = abs(last_s - (state.last_s or 0.0)) < 0.002
                 for part in self.parts:
-                    part.restore(state.jobs if current else [], last_s)
+                    part.restore(state.jobs, last_s)
         state.boot_id = self.boot_id
         state.ended = None
-        self.started_s = now_s
 
     def _wait_for_window(self) -> bool:
         while self._now() < self.settings.from_s:
@@ -298,8 +318,11 @@ class Life:
         }
         for part in self.parts:
             state.now.update(part.summary())
+        self._try_save()
+
+    def _try_save(self) -> None:
         try:
-            self.state_bytes += state.save(self.spool)
+            self.state_bytes += self.state.save(self.spool)
         except OSError:
             # The disk is full: the state stays as it was, the next interval tries again.
             self.spool.remove("state.new")
@@ -307,14 +330,11 @@ class Life:
     def _end(self, ended: str, code: int) -> int:
         for segment in self.segments.values():
             segment.close()
+            self._name_lost(segment)
         for part in self.parts:
             part.close()
         self.state.ended = ended
-        if self.parts:
-            self._save()
-        else:
-            self.state.jobs = []
-            self.state.save(self.spool)
+        self._save()
         return code
 
     def _now(self) -> float:

@@ -11,6 +11,8 @@ from audit_collector.processes import is_group
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEEPEST = 6
+# A job that may make cgroups of its own could make any number.
+LARGEST_GROUPS = 1000
 
 
 class Members:
@@ -54,6 +56,8 @@ class Members:
         return found
 
     def _add(self, path: str, depth: int) -> None:
+        if len(self.groups) >= LARGEST_GROUPS:
+            return
         try:
             fd = os.open(path, _FOLDER_FLAGS)
         except OSError:
@@ -97,7 +101,7 @@ class _Group:
         if self.idle:
             return []
         # A 0 is a process outside this PID namespace.
-        found = [int(word) for word in self.kept.read_all().split() if word != b"0"]
+        found = [int(word) for word in self.kept.read_all().split() if word.isdigit() and word != b"0"]
         # Slurm puts processes into the innermost cgroups: one above that is empty is read when folders are looked for.
         self.idle = not found and self.links > 2
         return found

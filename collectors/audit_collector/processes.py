@@ -131,7 +131,8 @@ class Processes:
             self.retired_ticks += max(0, ticks - gained)
 
     def sample_io(self, pids: list) -> tuple:
-        """(bytes read, bytes written) by the job's processes so far; raises PermissionError where not readable."""
+        """(bytes read, bytes written) by the job's processes so far, None where none was ever told; raises
+        PermissionError where not readable."""
         now = {}
         for pid in pids:
             try:
@@ -148,6 +149,8 @@ class Processes:
                 self.gone_read_bytes += read_bytes
                 self.gone_write_bytes += write_bytes
         self.io = now
+        if not now and not self.gone_read_bytes and not self.gone_write_bytes:
+            return None, None
         return (
             self.gone_read_bytes + sum(one[0] for one in now.values()),
             self.gone_write_bytes + sum(one[1] for one in now.values()),

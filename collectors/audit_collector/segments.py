@@ -27,16 +27,16 @@ class Segment:
         self.header = header
         self.fd = -1
         self.size_bytes = 0
-        self.opened_s = 0.0
+        self.opened_s = self.ended_s = 0.0
         self.synced_s = 0.0
         self.written_bytes = 0
         self.waiting = []
         self.lost = None
-        """(from_s, to_s) of intervals that were dropped because the disk stayed full; None where none was."""
+        """(from_s, to_s, reason) of intervals that were dropped; None where none was."""
 
-    def heal(self) -> tuple:
+    def heal(self, found: object) -> tuple:
         """Closes what an earlier run left open: as `close_left_over`."""
-        return close_left_over(self.spool, self.open_name, self.prefix)
+        return close_left_over(self.spool, self.open_name, self.prefix, found)
 
     def add(self, text: str, from_s: float, to_s: float, room: bool) -> bool:
         """Appends an interval's lines; without room it waits, and the oldest that wait too long are given up.
@@ -44,16 +44,17 @@ class Segment:
         True when nothing waits any more.
         """
         self.waiting.append((text, from_s, to_s))
+        self._notice_removed(self.waiting[0][1])
         while self.waiting and room:
-            waiting_text, start_s, _ = self.waiting[0]
+            waiting_text, start_s = self.waiting[0][:2]
             try:
                 self._append(waiting_text, start_s)
             except OSError:
                 break
-            self.waiting.pop(0)
+            self.ended_s = self.waiting.pop(0)[2]
         while len(self.waiting) > LARGEST_WAITING:
             lost_text, lost_from_s, lost_to_s = self.waiting.pop(0)
-            self.lost = (self.lost[0] if self.lost else lost_from_s, lost_to_s)
+            self.lost = (self.lost[0] if self.lost else lost_from_s, lost_to_s, "disk_full")
             # What happened meanwhile is told by the next interval that is kept.
             kept = [one for one in lost_text.split("\n") if one.startswith(("event\t", "gap\t"))]
             text, from_s, to_s = self.waiting[0]
@@ -65,15 +66,29 @@ class Segment:
         return self.fd >= 0 and (self.size_bytes > LARGEST_BYTES or int(now_s // 86400) != int(self.opened_s // 86400))
 
     def close(self) -> object:
-        """Closes the open segment, if there is one, under its final name, which it returns."""
+        """Closes the open segment, if there is one, under its final name, which it returns.
+
+        None where there is none; where the disk refuses it stays open, for another try.
+        """
+        self._notice_removed(self.ended_s)
         if self.fd < 0:
             return None
-        os.fdatasync(self.fd)
+        name = final_name(self.prefix, self.opened_s)
+        try:
+            os.fdatasync(self.fd)
+            self.spool.rename(self.open_name, name)
+        except OSError:
+            return None
         os.close(self.fd)
         self.fd = -1
-        name = final_name(self.prefix, self.opened_s)
-        self.spool.rename(self.open_name, name)
         return name
+
+    def _notice_removed(self, to_s: float) -> None:
+        """Somebody removed the open segment: what it held is lost up to `to_s`, and another one is begun."""
+        if self.fd >= 0 and os.fstat(self.fd).st_nlink == 0:
+            os.close(self.fd)
+            self.fd = -1
+            self.lost = (self.opened_s, to_s, "removed")
 
     def _append(self, text: str, start_s: float) -> None:
         if self.fd < 0:
@@ -118,10 +133,11 @@ def file_prefix(node: str, role: str) -> str:
     return "%s-%s" % (safe.lstrip("-.") or "_", role)
 
 
-def close_left_over(spool: object, open_name: str, prefix: str) -> tuple:
+def close_left_over(spool: object, open_name: str, prefix: str, found: object = None) -> tuple:
     """Cuts a left-over open segment to its last whole member and closes it.
 
-    Returns (its name, octets cut off, to_s of its last whole interval); None for what is not there.
+    Returns (its name, octets cut off, to_s of its last whole interval); None for what is not there. `found` is called
+    with the (from_s, to_s) of its intervals before it gets its name: whoever dies in between finds it again.
     """
     try:
         fd = spool.open(open_name, os.O_RDWR)
@@ -130,7 +146,7 @@ def close_left_over(spool: object, open_name: str, prefix: str) -> tuple:
             return None, 0, None
         raise
     with os.fdopen(fd, "r+b") as opened:
-        whole_bytes, first, last = _whole(opened)
+        whole_bytes, spans = _whole(opened)
         size_bytes = os.fstat(opened.fileno()).st_size
         if whole_bytes < size_bytes:
             opened.truncate(whole_bytes)
@@ -139,26 +155,28 @@ def close_left_over(spool: object, open_name: str, prefix: str) -> tuple:
     if not whole_bytes:
         spool.remove(open_name)
         return None, cut_bytes, None
-    name = final_name(prefix, (first or (time.time(), None))[0])
+    if spans and found is not None:
+        found(spans)
+    name = final_name(prefix, spans[0][0] if spans else time.time())
     spool.rename(open_name, name)
-    return name, cut_bytes, last[1] if last else None
+    return name, cut_bytes, spans[-1][1] if spans else None
 
 
 def _whole(opened: object) -> tuple:
-    """(octets of whole members, the first interval's (from_s, to_s), the last one's) of an open segment."""
+    """(octets of whole members, (from_s, to_s) of each of their intervals) of an open segment."""
     position = whole_bytes = 0
-    first = last = None
+    spans = []
     head = b""
     unpacker = zlib.decompressobj(31)
     while True:
         part = opened.read(_CHUNK_BYTES)
         if not part:
-            return whole_bytes, first, last
+            return whole_bytes, spans
         while part:
             try:
                 text = unpacker.decompress(part)
             except zlib.error:
-                return whole_bytes, first, last
+                return whole_bytes, spans
             if len(head) < _CHUNK_BYTES:
                 head += text[:_CHUNK_BYTES]
             used = len(part) - len(unpacker.unused_data)
@@ -166,8 +184,8 @@ def _whole(opened: object) -> tuple:
             part = part[used:]
             if unpacker.eof:
                 whole_bytes = position
-                last = _interval(head) or last
-                first = first or last
+                span = _interval(head)
+                spans += [span] if span else []
                 head = b""
                 unpacker = zlib.decompressobj(31)
 
@@ -177,7 +195,10 @@ def _interval(text: bytes) -> object:
     for one in text.split(b"\n", 2)[:2]:
         words = one.split(b"\t", 3)
         if words[0] == b"interval" and len(words) > 2:
-            return float(words[1]), float(words[2])
+            try:
+                return float(words[1]), float(words[2])
+            except ValueError:
+                return None
     return None
 
 

@@ -5,6 +5,8 @@ import os
 
 ROLES = ("node", "controller")
 LARGEST_FILE_BYTES = 1 << 20
+# A node's name is part of a file's.
+LONGEST_NAME = 200
 
 # name: (type, default or None where it must be there, least, most)
 _NUMBERS = {
@@ -28,12 +30,17 @@ class Settings:
 
     def __init__(self, table: dict) -> None:
         if table.get("format") != 1:
-            raise SettingsError("format is %r: this collector reads format 1" % (table.get("format"),))
+            raise SettingsError("format is %.100r: this collector reads format 1" % (table.get("format"),))
         self.cluster = _text(table, "cluster")
         self.node = _text(table, "node")
         self.roles = table.get("roles", ["node"])
-        if not isinstance(self.roles, list) or not self.roles or any(role not in ROLES for role in self.roles):
-            raise SettingsError("roles is %r: a list of %s" % (self.roles, " and ".join(ROLES)))
+        if (
+            not isinstance(self.roles, list)
+            or not self.roles
+            or any(self.roles.count(one) > 1 for one in self.roles)
+            or any(role not in ROLES for role in self.roles)
+        ):
+            raise SettingsError("roles is %.100r: a list of %s" % (self.roles, " and ".join(ROLES)))
         self.from_s = round(_number(table, "from_s"), 3)
         self.to_s = round(_number(table, "to_s"), 3)
         if self.to_s <= self.from_s:
@@ -59,6 +66,8 @@ def _text(table: dict, name: str) -> str:
     value = table.get(name)
     if not isinstance(value, str) or not value:
         raise SettingsError("%s is missing or empty" % name)
+    if len(value) > LONGEST_NAME:
+        raise SettingsError("%s is longer than %d characters" % (name, LONGEST_NAME))
     return value
 
 
@@ -66,7 +75,7 @@ def _number(table: dict, name: str) -> float:
     kind, default, least, most = _NUMBERS[name]
     value = table.get(name, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise SettingsError("%s is %r: a number from %g to %g" % (name, value, least, most))
+        raise SettingsError("%s is %.100r: a number from %g to %g" % (name, value, least, most))
     return kind(value)
 
 
@@ -79,5 +88,7 @@ def read_settings(folder: str) -> Settings:
         if not isinstance(table, dict):
             raise SettingsError("not a table")
         return Settings(table)
+    except RuntimeError as error:
+        raise SettingsError("%s: nested too deeply" % path) from error
     except (OSError, ValueError, SettingsError) as error:
         raise SettingsError("%s: %s" % (path, error)) from error

@@ -9,7 +9,8 @@ import os
 import stat
 import time
 
-_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: a pipe in the spool must not hold whoever opens it.
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class SpoolError(Exception):
@@ -18,6 +19,10 @@ class SpoolError(Exception):
 
 class Busy(SpoolError):
     """Another collector holds the spool."""
+
+
+class Removed(SpoolError):
+    """The spool was taken away from a collector that runs."""
 
 
 class Spool:
@@ -45,13 +50,27 @@ class Spool:
         self.lock_fd = -1
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Opens a file of the spool; raises OSError, and SpoolError where it is a link."""
+        """Opens a file of the spool; raises OSError, and SpoolError where it is a link, a second name of a file, or no
+        file at all: what root opens here must be the collector's."""
         try:
-            return os.open(name, flags | _FLAGS, mode, dir_fd=self.fd)
+            fd = os.open(name, flags | _FLAGS, mode, dir_fd=self.fd)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             raise SpoolError("%s/%s: is a link" % (self.path, name)) from error
+        told = os.fstat(fd)
+        if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
+            os.close(fd)
+            raise SpoolError("%s/%s: is no file of its own" % (self.path, name))
+        return fd
+
+    def is_in_place(self) -> bool:
+        """Whether the folder is still there under its name."""
+        try:
+            told = os.lstat(self.path)
+        except OSError:
+            return False
+        return os.path.samestat(told, os.fstat(self.fd))
 
     def names(self) -> list:
         """What is in it."""
@@ -127,8 +146,9 @@ class Spool:
 
     def replace(self, name: str, text: bytes) -> None:
         """Writes a file of the spool whole or not at all; raises OSError."""
-        fd = self.open(name + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        fd = self.open(name + ".new", os.O_WRONLY | os.O_CREAT)
         try:
+            os.ftruncate(fd, 0)
             if os.write(fd, text) != len(text):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:

@@ -11,8 +11,10 @@ import zlib
 from audit_collector import VERSION
 from audit_collector.spool import Spool, SpoolError
 
-LARGEST_BYTES = 8 << 20
+LARGEST_BYTES = 32 << 20
 GAPS_KEPT = 20
+# The pid counts only of one that is alive: the lock tells.
+_NOT_FROM_NOW = ("pid", "alive", "ended")
 _LASTING = ("last_s", "boot_id", "ended", "jobs")
 
 
@@ -59,13 +61,54 @@ def load(spool: object) -> State:
     """What an earlier run saved; a new state where there is none that can be read."""
     state = State()
     try:
-        table = json.loads(zlib.decompress(spool.read("state", LARGEST_BYTES)).decode("ascii"))
-        for name in state.__dict__:
-            if name in table:
-                setattr(state, name, table[name])
-    except (OSError, ValueError, TypeError, zlib.error):
-        return State()
+        packed = spool.read("state", LARGEST_BYTES)
+        table = json.loads(zlib.decompressobj().decompress(packed, LARGEST_BYTES).decode("ascii"))
+        known = {name: table[name] for name in state.__dict__ if name in table}
+    except (OSError, ValueError, TypeError, RuntimeError, zlib.error):
+        return state
+    if all(_FITS[name](value) for name, value in known.items()):
+        state.__dict__.update(known)
     return state
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
+
+
+def _is_time(value: object) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _are(value: object, kinds: object) -> bool:
+    return isinstance(value, list) and len(value) == len(kinds) and all(fits(one) for fits, one in zip(kinds, value))
+
+
+def _is_job(value: object) -> bool:
+    return _are(value, (lambda one: isinstance(one, str), _is_number, lambda one: _are(one, (_is_number,) * 8)))
+
+
+# What each part of a state has to be: another program than this may have written the file.
+_FITS = {
+    "from_s": _is_time,
+    "first_s": _is_time,
+    "last_s": _is_time,
+    "boot_id": _is_text,
+    "ended": _is_text,
+    "watched_s": _is_number,
+    "gap_count": _is_number,
+    "gaps": lambda value: (
+        isinstance(value, list) and all(_are(one, (_is_number, _is_number, _is_text)) for one in value)
+    ),
+    "late_max_s": _is_number,
+    "missed": _is_number,
+    "own_written_bytes": _is_number,
+    "jobs": lambda value: isinstance(value, list) and all(_is_job(one) for one in value),
+    "now": lambda value: isinstance(value, dict),
+}
 
 
 def status(folder: str, settings: object) -> dict:
@@ -112,7 +155,7 @@ def status(folder: str, settings: object) -> dict:
         "disk_free_bytes": free_bytes(folder),
         "segments_closed": len([name for name in names if name.endswith(".seg.gz")]),
     }
-    answer.update({name: value for name, value in state.now.items() if name in answer})
+    answer.update({name: value for name, value in state.now.items() if name in answer and name not in _NOT_FROM_NOW})
     return answer
 
 

@@ -32,6 +32,8 @@ def remove(request, archive):
             return {"left": there, "uncollected": uncollected}, True
         if place.user() and owner.get("made_account"):
             place.run(["userdel", place.USER])  # before the folder, which says that we made it
+        if place.group() and owner.get("made_account"):
+            place.run(["groupdel", place.USER])  # some userdel leave it
         for path in [place.UNIT, place.INIT, place.PID_FILE] + place.LINKS:
             if os.path.lexists(path):
                 os.unlink(path)
@@ -60,7 +62,7 @@ def left_over():
     wants = "/etc/systemd/system/multi-user.target.wants/" + place.SERVICE
     left += [wants] if os.path.lexists(wants) else []
     left += ["/var/spool/cron: an entry"] if _in_cron() else []
-    left += [ACCOUNT] if place.user() else []
+    left += [ACCOUNT] if place.user() or place.group() else []
     return left
 
 

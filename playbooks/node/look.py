@@ -56,7 +56,7 @@ def _free_bytes():
 
 def status(request, archive):
     """What the collector on the node says of itself."""
-    if not os.path.exists(place.PROGRAM):
+    if not place.installed():
         return {"installed": False}, False
     answer = {"installed": True, "engagement": place.read_json(place.OWNER).get("engagement")}
     answer.update(place.collector("status") or {})

@@ -1,5 +1,6 @@
 """Where things stand on a node, and the few helpers every step needs. Python 3.6 and its standard library."""
 
+import grp
 import json
 import os
 import pwd
@@ -41,6 +42,25 @@ def user():
         return pwd.getpwnam(USER)
     except KeyError:
         return None
+
+
+def group():
+    """The collector's group, or None."""
+    try:
+        return grp.getgrnam(USER)
+    except KeyError:
+        return None
+
+
+def installed():
+    """True where a collector stands here; Failed where only root can tell."""
+    try:
+        os.stat(FOLDER + "/.")
+        return os.path.exists(PROGRAM)
+    except PermissionError:
+        raise Failed("needs root there: --become, or become under [fleet] in audit.toml")
+    except OSError:
+        return False
 
 
 def content(path):
@@ -92,6 +112,8 @@ def collector(verb, program=PROGRAM):
     """What the collector's own command answers, read as JSON (None where it answers nothing)."""
     # What is installed runs as its own account: root does not run what may have read hostile things.
     account = user() if program == PROGRAM else None
+    if program == PROGRAM and account is None:
+        raise Failed("the account %s is gone: deploy again, or teardown --discard" % USER)
     out = run([sys.executable, "-I", "-B", program, verb, "--dir", FOLDER], account=account).decode("utf-8", "replace")
     try:
         return json.loads(out) if out.strip() else None

@@ -16,7 +16,7 @@ BATCH_BYTES = 64 * 2**20
 def segments(request, archive):
     """Closes the running segment, lists all closed ones, and stages the first new ones (at most 64 MiB and one)."""
     clear(request, archive)
-    if not os.path.exists(place.PROGRAM):
+    if not place.installed():
         return {"installed": False, "segments": [], "staged": []}, False
     late = None
     try:
@@ -38,17 +38,19 @@ def segments(request, archive):
 
 def _stage(names):
     """Who logged in may read the archive: the owner of this very program, whatever became root on the way."""
-    reader = os.stat(os.path.abspath(sys.argv[0]))
+    reader, owner = os.stat(os.path.abspath(sys.argv[0])), place.user()
     os.mkdir(place.OUTBOX, 0o700)
     path = place.OUTBOX + "/segments.tar"
     with tarfile.open(path, "w") as tar:
         for name in names:
-            handle = os.open(place.SPOOL + "/" + name, os.O_RDONLY | os.O_NOFOLLOW)
+            handle = os.open(place.SPOOL + "/" + name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(handle, "rb") as file:
-                if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise place.Failed("%s in the spool is no regular file" % name)
+                at = os.fstat(handle)
+                # Another name of somebody else's file would hand that file out.
+                if not stat.S_ISREG(at.st_mode) or at.st_nlink != 1 or owner is None or at.st_uid != owner.pw_uid:
+                    raise place.Failed("%s in the spool is no file of the collector's" % name)
                 item = tarfile.TarInfo(name)
-                item.size = os.fstat(file.fileno()).st_size
+                item.size = at.st_size
                 tar.addfile(item, file)
     for made in (path, place.OUTBOX):
         os.chown(made, reader.st_uid, reader.st_gid)

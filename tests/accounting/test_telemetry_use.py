@@ -165,3 +165,66 @@ def test_a_card_used_while_nobody_is_known_to_hold_it_is_shown():
     watch_gpu(cluster, 0, 3, 4)
     (lost,) = cluster.relation("unattributed")
     assert (lost["kind"], lost["hours"], lost["example"]) == ("active GPU without holder", 2, "GPU-0")
+
+
+def test_of_an_instance_the_memory_is_known_and_the_activity_is_not():
+    cluster = Cluster()
+    cluster.node("n1", gpus=1)
+    cluster.job("1", 0, 1, gpus=1, gres="gpu:a100_1g.5gb=1")
+    for gi, holder, hour, size in (
+        (1, "1", 0.5, 2),
+        (2, "1", 0.5, 3),
+        (3, "9", 0.5, 5),
+        (1, "1,9", 0.6, 6),
+        (1, "1", 2, 7),
+    ):
+        seen = {"node": "n1", "uuid": "GPU-0", "mig_uuid": f"MIG-{gi}", "from_time": at(hour), "interval_s": 60}
+        cluster.add("sample_mig", gi=gi, holder=holder, mem_bytes_max=size * GIB, **seen)
+    watch_gpu(cluster, 0, 0, 1, mig=1, util_mean=None)
+    row = usage(cluster)
+    assert (row["vram_peak_bytes"], row["gpus_used"], row["gpu_util"]) == (3 * GIB, None, None)
+
+
+def test_what_nothing_watched_has_no_watched_share():
+    cluster = Cluster()
+    cluster.job("1", 0, 1)
+    row = usage(cluster)
+    assert (row["watched_share"], row["core_watched_share"]) == (None, None)
+
+
+def test_a_node_that_was_not_watched_is_missed_however_many_were():
+    cluster = Cluster()
+    cluster.job("1", 0, 1, nodes=",".join(f"n{n}" for n in range(1, 21)))
+    for n in range(2, 21):
+        watch(cluster, "1", 0, 1, node=f"n{n}")
+    row = usage(cluster)
+    assert (row["watched_share"], row["mem_source"], row["core_source"]) == (0.95, None, None)
+
+
+def test_time_in_suspension_has_to_be_watched_too():
+    cluster = Cluster()
+    cluster.job("1", 0, 2, gpus=1, elapsed_s=3600, suspended_s=3600)
+    cluster.hold_gpus("1", 0, "0")
+    watch(cluster, "1", 0, 1)
+    watch_gpu(cluster, 0, 0, 1)
+    row = usage(cluster)
+    assert (row["watched_share"], row["mem_source"], row["core_source"]) == (0.5, None, None)
+    assert (row["gpus_used"], row["gpu_watched_share"]) == (None, 0.5)
+
+
+def test_a_cgroup_made_while_the_clock_was_wrong_is_not_the_run_s_before():
+    cluster = Cluster()
+    cluster.job("1", 0, 1, state="REQUEUED", submit=at(0))
+    cluster.job("1", 1.1, 2, submit=at(1))
+    watch(cluster, "1", 7 / 6, 2, since=0.11, shift_s=3600)
+    assert [r["mem_source"] for r in cluster.relation("usage", "submit")] == [None, "cgroup"]
+
+
+def test_of_two_runs_at_once_each_has_the_cards_that_the_controller_told_of_it():
+    cluster = Cluster()
+    cluster.job("1", 0, 0.01, gpus=1, state="REQUEUED", submit=at(0))
+    cluster.job("1", 0.015, 1, gpus=1, submit=at(0.01))
+    cluster.hold_gpus("1", 0, "0")
+    cluster.hold_gpus("1", 0.015, "1")
+    told = [(r["submit"], r["gpu_index"]) for r in cluster.relation("gpu_map", "submit")]
+    assert told == [(at(0), 0), (at(0.01), 1)]

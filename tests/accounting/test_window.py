@@ -282,9 +282,19 @@ def test_where_it_cannot_be_compared_the_report_says_why(
     spans: list[tuple[float, float]], slice_nodes: tuple[str, ...], why: str
 ) -> None:
     cluster = watched()
+    cluster.node("n2")
     cluster.slice_nodes = slice_nodes
     for start, end in spans:
         rolled_up(cluster, start, end, "cpu", 1)
     report = cluster.report()
     assert report["sreport"] is None
     assert why in report["reasons"]["sreport"]
+
+
+def test_a_slice_that_names_every_node_is_the_whole_cluster() -> None:
+    cluster = watched()
+    cluster.slice_nodes = ("n1",)
+    rolled_up(cluster, 0, 1, "cpu", 3600)
+    report = cluster.report()
+    assert report["sreport"]["hours"] == 1
+    assert report["reconciliation"][0]["accounting_hours"] is not None

@@ -183,6 +183,13 @@ class Cluster:
         """As `22.05.8`."""
         return self.run(self.controller, ["scontrol", "--version"]).stdout.split()[1]
 
+    def files(self, machine: str, path: str) -> dict[str, bytes]:
+        """The files below a folder of a machine, by path, read from the host."""
+        root = Path(f"/proc/{self._on[machine].pid}/root")
+        return {
+            f"/{file.relative_to(root)}": file.read_bytes() for file in (root / path[1:]).rglob("*") if file.is_file()
+        }
+
     def listing(self, machine: str) -> list[str]:
         """Its files, processes, users and groups as sorted lines; see `listing.listing`."""
         return listing.listing(Path(f"/proc/{self._on[machine].pid}/root"), rootfs())

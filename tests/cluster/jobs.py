@@ -47,7 +47,10 @@ class Known:
 NOTE = "--note used-$SLURM_JOB_ID"
 
 
-def _burn(anon_mib: int, cpu_s: float, hold_s: float = 4, extra: str = "") -> str:
+HOLD_S = 25  # one sample lost at either end is less than a twentieth of the job
+
+
+def _burn(anon_mib: int, cpu_s: float, hold_s: float = HOLD_S, extra: str = "") -> str:
     return f"burn --anon-mib {anon_mib} --cpu-s {cpu_s} --hold-s {hold_s} {extra}"
 
 
@@ -77,9 +80,10 @@ JOBS = {
     "cache": _job(
         "--mem=2G", _burn(400, 2, extra="--file-mib 300"), mem_bytes=400 * MIB, file_bytes=300 * MIB, cpu_s=2
     ),
-    "failed": _job("--mem=1G", _burn(300, 1, extra="--exit 3"), state="FAILED", mem_bytes=300 * MIB, cpu_s=1),
+    "failed": _job("--mem=1G", _burn(300, 2, extra="--exit 3"), state="FAILED", mem_bytes=300 * MIB, cpu_s=2),
     "oom": _job("--mem=200M", _burn(600, 0), user="bob", state="OUT_OF_MEMORY"),
-    "timeout": _job("-t 1 --mem=1G", _burn(400, 2, 600), user="bob", state="TIMEOUT", mem_bytes=400 * MIB, cpu_s=2),
+    # How much CPU it gets in its minute depends on the machine.
+    "timeout": _job("-t 1 --mem=1G", _burn(400, 0, 600), user="bob", state="TIMEOUT", mem_bytes=400 * MIB),
     "cancelled": _job("--mem=1G", _burn(400, 2, 600, NOTE), state="CANCELLED", mem_bytes=400 * MIB, cpu_s=2),
     "never_started": _job("--begin=now+1hour", "true", state="CANCELLED"),
     "requeued": _job("--requeue --mem=1G", _burn(400, 2, 8, NOTE), mem_bytes=400 * MIB, cpu_s=2, restarts=1),

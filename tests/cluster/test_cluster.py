@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import clock, host, jobs
+from tests.cluster import clock, host
 from tests.cluster.cluster import Cluster, ClusterError, up
 
 
@@ -39,19 +39,6 @@ def test_machines_are_reached_by_ssh_as_root_and_as_an_engineer_with_sudo(cluste
 
 def test_slurm_answers_on_the_controller_over_ssh(cluster: Cluster) -> None:
     assert "node1" in _ssh(cluster, "ctl", "scontrol show node -o").stdout
-
-
-def test_jobs_of_known_use_end_as_known(cluster: Cluster) -> None:
-    mix = jobs.run(cluster, jobs.JOBS.keys() - {"timeout"})  # Slurm takes a minute and a half to notice
-    rows = cluster.sacct("-X", "-j", ",".join(job.id for job in mix.values()), "-o", "JobID,State,NNodes")
-    for name, job in mix.items():
-        own = [row for row in rows if row[0].split("_")[0].split("+")[0] == job.id]
-        assert {row[1].split()[0] for row in own} == {job.state}, name
-        assert len(own) == job.tasks, name
-        if name != "never_started":
-            assert {row[2] for row in own} == {str(job.nodes)}, name
-    runs = cluster.sacct("-X", "-D", "-j", mix["requeued"].id, "-o", "State")
-    assert [row[0] for row in runs] == ["REQUEUED", "COMPLETED"]
 
 
 def test_a_gpu_job_beside_another_gets_the_cards_after_it(cluster: Cluster) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -221,8 +222,57 @@ def test_a_window_that_ended_while_the_node_was_off_is_closed(cluster: Cluster, 
     assert at.audit("deploy").status == 0
 
 
-def test_a_host_key_nobody_knows_is_a_line_not_a_wait(cluster: Cluster, at: Engagement) -> None:
-    asking = {"ANSIBLE_SSH_ARGS": "-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=ask"}
-    ran = at.audit("deploy", "--check", env=asking)
-    assert ran.status == 1
-    assert ["Host key verification failed" in line for line in ran.err.splitlines()] == [True] * 4
+def test_who_may_not_become_root_is_told_so_and_not_that_nothing_is_there(cluster: Cluster, at: Engagement) -> None:
+    for words in (["status"], ["collect", "--telemetry-only"]):
+        ran = at.audit(*words, "--user", "engineer")
+        assert ran.status == 1
+        assert ["needs root" in line for line in ran.err.splitlines()] == [True] * 4
+
+
+def test_a_longer_window_loses_nothing(cluster: Cluster, at: Engagement) -> None:
+    before = at.audit("status", "--json").json
+    ran = at.audit("deploy", "--days", "20", "--json")
+    assert ran.status == 0, ran.err
+    after = at.audit("status", "--json").json
+    assert after["window_to_s"] == pytest.approx(before["window_from_s"] + 20 * 86_400)
+    for old, new in zip(before["nodes"], after["nodes"], strict=True):
+        assert new["alive"]
+        assert new["watched_s"] >= old["watched_s"]
+        assert new["gap_count"] <= old["gap_count"] + 1  # its restart
+
+
+def test_a_collect_that_is_killed_is_made_good_by_the_next(at: Engagement) -> None:
+    held = at.segments("node1")
+    argv = [sys.executable, "-m", "audit", "collect", "--telemetry-only", "--dir", at.root]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        until(lambda: at.segments("node1") > held or running.poll() is not None, "a segment comes home")
+        running.kill()
+    ran = at.audit("collect", "--telemetry-only", "--json")
+    assert ran.status == 0, ran.err
+    assert [p for p in (at.root / "evidence").rglob("*") if p.suffix == ".part"] == []
+
+
+def test_evidence_that_was_changed_is_named_and_fetched_again_once_it_is_gone(at: Engagement) -> None:
+    folder = at.root / "evidence/telemetry/node1"
+    segment = min(folder.iterdir())
+    content = segment.read_bytes()
+    segment.chmod(0o644)
+    segment.write_bytes(content[:-9])
+    ran = at.audit("collect", "--telemetry-only")
+    assert ran.status != 0
+    assert any(segment.name in line for line in ran.err.splitlines())
+    segment.unlink()
+    ran = at.audit("collect", "--telemetry-only")
+    assert ran.status == 0, ran.err
+    assert segment.read_bytes() == content
+
+
+def test_a_watch_ends_when_it_is_interrupted(at: Engagement) -> None:
+    argv = [sys.executable, "-m", "audit", "status", "--watch", "1", "--dir", at.root]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert "node" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert len(err.splitlines()) == 1

@@ -104,6 +104,74 @@ def test_killed_again_and_again_it_loses_intervals_and_counts_nothing_twice(coll
     assert collector.status()["gap_count"] == len(collector.rows("gap"))
 
 
+def test_killed_as_soon_as_it_has_healed_it_goes_on_from_what_was_written(collector: Installed) -> None:
+    """Killed between writing an interval and saving its state; and once more when the segment had its name."""
+    begin_s = time.time() - 1
+    collector.window(60, from_s=begin_s)
+    running = collector.start()
+    until(lambda: written(collector))
+    state = (collector.spool / "state").read_bytes()
+    size_bytes = written(collector)
+    until(lambda: written(collector) > size_bytes)
+    running.kill()
+    running.wait()
+    (collector.spool / "state").write_bytes(state)
+    running = collector.start()
+    until(lambda: not (collector.spool / "open.seg").exists())
+    running.kill()
+    running.wait()
+    collector.window(1.5, from_s=begin_s)
+    assert collector.do("run").returncode == 0
+    tiles = sorted(spans(collector) + spans(collector, "gap"))
+    assert [start for start, _ in tiles[1:]] == [end for _, end in tiles[:-1]]
+    watched_s = sum(end - start for start, end in spans(collector))
+    assert collector.status()["watched_s"] == pytest.approx(watched_s, abs=0.01)
+
+
+def test_what_jobs_used_is_not_lost_with_a_run_that_wrote_no_interval(collector: Installed) -> None:
+    usage = collector.root / V1 / "cpuacct" / "slurm" / JOB / "cpuacct.usage"
+    begin_s = time.time() - 1
+    collector.window(1.2, from_s=begin_s)
+    collector.do("run")
+    usage.write_text("7500000000\n")
+    collector.window(60, from_s=begin_s, interval_s=50)
+    running = collector.start()
+    until(lambda: collector.status()["alive"] and collector.status()["pid"] == running.pid)
+    running.kill()
+    running.wait()
+    collector.window(1.5, from_s=begin_s)
+    collector.do("run")
+    assert sum(float(row["cpu_s"]) for row in collector.rows("job")) == 7.5
+
+
+def test_a_segment_removed_under_it_is_a_gap(collector: Installed) -> None:
+    collector.window(5)
+    running = collector.start()
+    until(lambda: written(collector))
+    (collector.spool / "open.seg").unlink()
+    assert running.wait(20) == 0
+    assert [row["reason"] for row in collector.rows("gap")] == ["removed"]
+    tiles = sorted(spans(collector) + spans(collector, "gap"))
+    assert [start for start, _ in tiles[1:]] == [end for _, end in tiles[:-1]]
+
+
+REPLACED = {
+    "removed": shutil.rmtree,
+    "swapped for a link": lambda spool: (spool.rename(spool.with_name("old")), spool.symlink_to("/tmp")),
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_without_its_spool_it_ends(collector: Installed, how: str) -> None:
+    collector.window(60)
+    running = collector.start()
+    until(lambda: written(collector))
+    REPLACED[how](collector.spool)
+    assert running.wait(20) == 1
+    assert running.stderr is not None
+    assert running.stderr.read().count("\n") == 1
+
+
 def test_every_torn_tail_loses_the_last_interval_only(tmp_path: Path) -> None:
     first = member('#{"columns":{"interval":["from_s","to_s"]}}\ninterval\t10\t20\nnode\t10\t20\n')
     second = member("interval\t20\t30\nnode\t20\t30\n")
@@ -185,6 +253,26 @@ def test_a_second_one_is_refused(collector: Installed) -> None:
     assert (second.returncode, second.stderr.count("\n")) == (4, 1)
     running.terminate()
     running.wait(10)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="the stepped clock is compiled, which needs gcc")
+def test_a_segment_is_of_one_utc_day(collector: Installed, tmp_path: Path) -> None:
+    shim = tmp_path / "shim"
+    shim.mkdir()
+    clock.build(shim)
+    # Three seconds before midnight.
+    clock.set_offset(shim, 86400 - time.time() % 86400 - 3)
+    collector.window(3 * 86400)
+    running = subprocess.Popen(collector.command("run"), env={**os.environ, **clock.environment(shim)})
+    until(lambda: len(collector.segments()) == 1)
+    until(lambda: written(collector))
+    running.terminate()
+    assert running.wait(10) == 0
+    first, second = collector.segments()
+    ends = [float(row["to_s"]) for row in rows(gzip.decompress(first.read_bytes()), "interval")]
+    begins = [float(row["from_s"]) for row in rows(gzip.decompress(second.read_bytes()), "interval")]
+    assert ends[-1] == begins[0]
+    assert begins[0] % 86400 < 1
 
 
 def test_a_segment_is_closed_when_asked(collector: Installed) -> None:
@@ -308,6 +396,38 @@ HOSTILE = {
     "the segment is a link": lambda c, other: (c.spool.mkdir(0o700), (c.spool / "open.seg").symlink_to(other / "x")),
     "others may write the spool": lambda c, other: (c.spool.mkdir(), c.spool.chmod(0o777)),
 }
+
+
+SETTINGS = {
+    "not JSON": "{",
+    "nested without end": "[" * 100000,
+    "no table": "null",
+    "another format": {"format": 2},
+    "not a number": {"sample_s": float("nan")},
+    "without end": {"to_s": float("inf")},
+    "far too large": {"to_s": 10**30},
+    "a number as text": {"interval_s": "60"},
+    "true for a number": {"max_rss_bytes": True},
+    "a window that ends before it begins": {"from_s": 10, "to_s": 5},
+    "a role twice": {"roles": ["node", "node"]},
+    "roles that are none": {"roles": [["x" * 100000]]},
+    "a name too long for a file": {"node": "n" * 5000},
+    "a library that is no path": {"nvml_library": ["x"]},
+    "commands that are none": {"slurm_commands": ["scontrol"]},
+}
+
+
+@pytest.mark.parametrize("what", SETTINGS)
+def test_settings_that_cannot_be_are_refused_in_a_line(collector: Installed, what: str) -> None:
+    told = SETTINGS[what]
+    if isinstance(told, str):
+        (collector.folder / "window.json").write_text(told)
+    else:
+        collector.window(**{"length_s": 1.3, **told})
+    done = collector.do("run")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert len(done.stderr) < 400
+    assert not collector.spool.exists()
 
 
 @pytest.mark.parametrize("trap", HOSTILE)

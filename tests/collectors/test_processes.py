@@ -56,6 +56,16 @@ def test_the_sum(tmp_path: Path, case: str) -> None:
     assert sums == expected
 
 
+def test_io_that_no_kernel_counts_is_not_measured(tmp_path: Path) -> None:
+    (tmp_path / "proc/101").mkdir(parents=True)
+    processes = Processes(str(tmp_path))
+    assert processes.sample_io([101]) == (None, None)
+    told = "rchar: 9\nwchar: 9\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 0\n"
+    (tmp_path / "proc/101/io").write_text(told)
+    assert processes.sample_io([101]) == (4096, 512)
+    assert processes.sample_io([]) == (4096, 512)
+
+
 def test_a_number_taken_again_is_another_process(tmp_path: Path) -> None:
     processes = Processes(str(tmp_path))
     (tmp_path / "proc/101").mkdir(parents=True)

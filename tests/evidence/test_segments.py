@@ -73,6 +73,26 @@ def test_damage_in_the_middle_costs_the_damaged_interval_only(tmp_path: Path) ->
     assert [row["reason"] for row in found["reject_record"]] == ["damaged"]
 
 
+@pytest.mark.parametrize("code", [b"\0", b"\n", b"\t"])
+def test_a_member_that_unpacks_to_more_than_any_interval_is_damage(tmp_path: Path, code: bytes) -> None:
+    bomb = gzip.compress(code * (9 << 20))
+    found = told(tmp_path, segment(interval(0, 60)) + bomb + member(interval(60, 120)))
+    assert len(found["sample_interval"]) == 2
+    assert [row["reason"] for row in found["reject_record"]] == ["damaged"]
+
+
+def test_a_file_that_is_nearly_all_damage_is_given_up_and_what_it_cost_is_told(tmp_path: Path) -> None:
+    found = told(tmp_path, segment(interval(0, 60)) + b"\x1f\x8b\x08" * 5000)
+    assert len(found["sample_interval"]) == 1
+    assert [row["text"] for row in found["reject_record"]] == ["15000 bytes hold no whole interval"]
+
+
+def test_lines_beyond_count_are_counted(tmp_path: Path) -> None:
+    found = told(tmp_path, segment(interval(0, 60, "job\t1\n" * 1500)))
+    assert len(found["reject_record"]) == 1001
+    assert found["reject_record"][-1]["text"] == "and 500 more lines"
+
+
 @pytest.mark.parametrize("cut", range(0, 200, 7))
 def test_wherever_it_is_cut_whole_intervals_stay(tmp_path: Path, cut: int) -> None:
     parts = [segment(interval(0, 60))] + [member(interval(60 * n, 60 * n + 60)) for n in range(1, 5)]
@@ -102,6 +122,11 @@ HOSTILE = {
     "the year 5000": (line("job", **{**BUSY, "from_s": T0, "to_s": 10**11}), "job: to_s is no time"),
     "no end": (line("job", **{**BUSY, "from_s": T0}), "job: to_s is missing"),
     "backwards": (line("job", span=(60, 0), **BUSY), "job: it ends before it begins, or is longer than a year"),
+    "more than any": (line("job", span=(0, 60), **{**BUSY, "cpu_s": "1e300"}), "job: cpu_s is more than can be"),
+    "more bytes than any": (
+        line("job", span=(0, 60), **{**BUSY, "anon_shmem_bytes_max": 2**62}),
+        "job: anon_shmem_bytes_max is more than can be",
+    ),
     "more than all of a GPU": (
         line("gpu", span=(0, 60), uuid="GPU-a", util_mean=300),
         "gpu: util_mean is more than all",
@@ -151,6 +176,8 @@ WITHOUT_HEADER = {
     "columns that are no lists": member(header(columns={"job": 5})),
     "a node without a name": member(header(node="")),
     "another format": member(header(format=2)),
+    "a column named by half a character": member(header(columns={"job": ["\ud800", "job", "from_s", "to_s"]})),
+    "columns without end": member(header(columns={"job": [f"c{n}" for n in range(100_000)]})),
 }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from audit.fleet.ansible import Answer
+from audit.fleet.answer import Answer
 from audit.fleet.fitness import skew_s, unfit
 
 FIT = {"root": True, "init": "systemd", "disk_free_bytes": 20 * 2**30, "now_s": 1005.0, "engagement": None}

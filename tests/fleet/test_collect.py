@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit.fleet import collect
-from audit.fleet.ansible import Answer
+from audit.fleet.answer import Answer
 from audit.workspace import Workspace, config_text, create_workspace
 
 GOOD = "n1-node-1767225600-0011aabb.seg.gz"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from audit.errors import AuditError, UsageError
 from audit.fleet.ansible import Reach, ask
 from audit.fleet.program import build_program
 from tests.collectors.nvml.pythons import WANTED, interpreter
@@ -85,6 +86,10 @@ def test_a_machine_is_asked_through_ansible_and_one_that_is_not_there_is_named()
         ("[1, 2]", "no answer of ours"),
         ("\\0\\377 garbage", "no answer of ours"),
         ('{"x": ', "no answer of ours"),
+        ('{"x": ' + "[" * 100_000, "no answer of ours"),
+        ('{"watched_s": NaN}', "no answer of ours"),
+        ('{"watched_s": 1e999}', "no answer of ours"),
+        ('{"watched_s": ' + "9" * 4000 + "}", "no answer of ours"),
     ],
 )
 def test_what_a_machine_answers_is_data(tmp_path: Path, printed: str, says: str) -> None:
@@ -99,3 +104,54 @@ def test_what_a_machine_answers_is_data(tmp_path: Path, printed: str, says: str)
     assert told.error == says
     assert told.value == ({} if says else json.loads(answer.read_text()))
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("does", ["exec sleep 60", "exec yes '{\"installed\": true}'", "kill -9 $$"])
+def test_a_machine_that_never_ends_or_never_says_anything_is_given_up(tmp_path: Path, does: str) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ "$2" = -c ] || {does}\n')
+    python.chmod(0o755)
+    reach = Reach(local=frozenset({"localhost"}), python=str(python), patience_s=3)
+    told = ask("status", {"localhost": {}}, reach)["localhost"]
+    assert not told.done
+    assert told.value == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ANSIBLE_STDOUT_CALLBACK": "json", "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml"},
+        {"ANSIBLE_STDOUT_CALLBACK": "none.such.callback"},
+        {"ANSIBLE_NO_LOG": "1", "ANSIBLE_DISPLAY_OK_HOSTS": "0", "ANSIBLE_DISPLAY_FAILED_STDERR": "1"},
+        {"ANSIBLE_ANY_ERRORS_FATAL": "1", "ANSIBLE_STRATEGY": "free", "ANSIBLE_GATHERING": "explicit"},
+        {"ANSIBLE_FORKS": "1", "ANSIBLE_VERBOSITY": "3", "ANSIBLE_FORCE_COLOR": "1", "ANSIBLE_PIPELINING": "1"},
+        {"ANSIBLE_KEEP_REMOTE_FILES": "1"},
+    ],
+)
+def test_settings_of_the_users_do_not_change_what_is_understood(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    for name, value in {**settings, "ANSIBLE_REMOTE_TMP": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    reach = Reach(local=frozenset({"localhost"}))
+    answers = ask("status", {"nowhere.invalid": {}, "localhost": {}}, reach)
+    assert answers["localhost"].value == {"installed": False}
+    assert answers["nowhere.invalid"].unreachable
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "value"), [("ANSIBLE_FORKS", "many"), ("ANSIBLE_VAULT_PASSWORD_FILE", "/none/such")])
+def test_a_setting_ansible_cannot_take_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(AuditError, match="Ansible could not run: ") as refused:
+        ask("status", {"localhost": {}}, Reach(local=frozenset({"localhost"})))
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_configuration_anybody_may_write_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ansible.cfg").write_text("[defaults]\nforks = 3\n")
+    reach = Reach(local=frozenset({"localhost"}), folder=tmp_path)
+    assert ask("status", {"localhost": {}}, reach)["localhost"].done
+    tmp_path.chmod(0o777)
+    with pytest.raises(UsageError, match="may be written by anybody"):
+        ask("status", {"localhost": {}}, reach)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from audit.errors import AuditError, UsageError
-from audit.fleet.ansible import Answer
-from audit.fleet.deployment import Deployment, deployed, load, locked, save, window
+from audit.fleet.answer import Answer
+from audit.fleet.deployment import Deployment, deployed, load, locked, save, who, window
 from audit.fleet.slice import Target
 from audit.fleet.watch import Fared, coverage_at_end, projected
 from audit.workspace import Config, Workspace, config_text, create_workspace
@@ -60,6 +60,20 @@ def test_a_window_that_is_over_is_refused(workspace: Workspace) -> None:
         window(over, None, None)
 
 
+def test_a_window_that_ends_before_it_begins_is_refused(workspace: Workspace) -> None:
+    now = datetime.now(UTC)
+    known = deployment((now + timedelta(days=3)).timestamp(), (now + timedelta(days=5)).timestamp())
+    with pytest.raises(UsageError, match="the window ends before it begins"):
+        window(with_window(workspace, window_to=now + timedelta(days=1)), known, None)
+
+
+def test_who_is_at_work_is_told_of_an_account_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_000)
+    assert who().startswith("user 4000000000@")
+
+
 def test_what_is_deployed_is_read_as_it_was_written(workspace: Workspace) -> None:
     assert load(workspace) is None
     with pytest.raises(UsageError, match="nothing is deployed"):
@@ -106,7 +120,7 @@ def test_two_at_once_in_a_folder_is_one_line_that_says_who(workspace: Workspace)
 def test_the_share_watched_at_the_end_is_what_was_and_what_is_left(
     said: dict[str, object], now_s: float, expected: float | None
 ) -> None:
-    assert projected(deployment(), said, now_s) == expected
+    assert projected(deployment(), Answer("n1", said), now_s) == expected
 
 
 def test_a_node_that_tells_nothing_counts_as_unwatched_and_the_controller_not_at_all() -> None:

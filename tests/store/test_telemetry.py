@@ -1,5 +1,6 @@
 """Telemetry in the store: what it adds to the evidence, clocks set right, scrapes that stand for the time between them."""
 
+import gzip
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -102,10 +103,27 @@ def test_a_scrape_stands_for_the_time_to_the_next_in_whichever_file(tmp_path: Pa
     space = workspace(tmp_path / "a")
     take(space, scrape(0) + scrape(60), scrape(1000), scrape(1060))
     found = rows(space, "sample_gpu", "from_time", "interval_s", "throttled_s")
-    assert [(r["interval_s"], r["throttled_s"]) for r in found] == [(60, 60), (300, 300), (60, 60), (60, 60)]
-    alone = workspace(tmp_path / "b")
-    take(alone, scrape(0))
-    assert rows(alone, "sample_gpu", "interval_s") == [{"interval_s": 0}]
+    assert [(r["interval_s"], r["throttled_s"]) for r in found] == [(60, 60), (60, 60), (60, 60), (60, 60)]
+
+
+def test_scrapes_more_than_5_minutes_apart_stand_for_no_time(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    gpu = {"AllocTRES": "billing=4,cpu=4,gres/gpu=1,mem=8G,node=1", **HOUR}
+    take(space, dump(job("12", **gpu)), "".join(scrape(600 * n).replace("}", ',hpc_job="12"}') for n in range(6)))
+    assert rows(space, "sample_gpu", "DISTINCT interval_s") == [{"interval_s": 0}]
+    (row,) = worked_out(space, "usage")
+    assert (row["gpus_used"], row["gpu_util"], row["gpu_watched_share"]) == (None, None, 0)
+
+
+def test_a_card_that_a_collector_watched_is_not_watched_twice(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    seen = (line("gpu", span=(60 * n, 60 * n + 60), uuid="GPU-a", minor=0, samples=6, util_mean=50) for n in range(3))
+    take(
+        space,
+        segment(*(minute(n, gpu) for n, gpu in enumerate(seen))),
+        scrape(0) + scrape(60) + scrape(4000) + scrape(4060),
+    )
+    assert rows(space, "sample_gpu", "sum(interval_s) AS watched_s") == [{"watched_s": 180 + 120}]
 
 
 def test_a_site_with_an_exporter_needs_no_collector(tmp_path: Path) -> None:
@@ -165,3 +183,33 @@ def test_coverage_and_cost_of_the_collectors(tmp_path: Path) -> None:
     assert (row["gaps"], row["longest_gap_s"], row["gap_reason"]) == (1, 1800, "reboot")
     (cost,) = worked_out(space, "collector_overhead")
     assert (round(cost["cpu_share"], 9), cost["missed"]) == (round(0.01 / 60, 9), 0)
+
+
+def test_an_interval_that_comes_again_in_another_file_counts_once(tmp_path: Path) -> None:
+    whole = [minute(n) for n in range(60)]
+    files = [segment(*whole), segment(*whole[:40]), gzip.compress(gzip.decompress(segment(*whole)), 1)]
+    for name, order in (("a", files), ("b", files[::-1])):
+        space = workspace(tmp_path / name)
+        take(space, dump(job("12", **HOUR)), *order)
+        (row,) = worked_out(space, "usage")
+        assert (row["cores_used"], row["watched_share"]) == (0.5, 1)
+        assert rows(space, "sample_interval", "count(*) AS found") == [{"found": 60}]
+
+
+def test_a_gap_told_by_a_wrong_clock_is_found_and_the_step_itself_is_no_reason(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a", window_from="2026-05-05T08:00:00", window_to="2026-05-05T09:00:00")
+    gaps = line("gap", span=(1200, 4800), reason="clock"), line("gap", span=(5100, 5400), reason="killed")
+    texts = [*(minute(n) for n in range(20)), *(minute(n, step_s=3600) for n in range(20, 25))]
+    texts += [minute(30, *gaps, step_s=3600), *(minute(n) for n in range(31, 60))]
+    take(space, dump(job("12", **HOUR)), segment(*texts))
+    assert [(r["to_s"] - r["from_s"], r["reason"]) for r in worked_out(space, "telemetry_gap")] == [(300, "killed")]
+
+
+def test_numbers_that_cannot_be_are_left_out_and_their_sums_stay_numbers(tmp_path: Path) -> None:
+    space = workspace(tmp_path / "a")
+    wild = interval(3600, 3660, mono="1e308"), minute(61, cpu_s="1e300"), minute(62, anon_shmem_bytes_max=2**63 - 1)
+    (told,) = take(space, segment(*(minute(n) for n in range(60)), *wild))
+    assert (told.error, told.rejects) == ("", 3)
+    take(space, dump(job("12", **{**HOUR, "End": "2026-05-05T09:03:00", "ElapsedRaw": "3780"})))
+    (row,) = worked_out(space, "usage")
+    assert (row["mem_used_bytes"], row["mem_source"]) == (GIB + 61, "cgroup")

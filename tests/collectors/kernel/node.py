@@ -1,6 +1,7 @@
-"""The first process of the booted kernel: makes the cgroups Slurm makes, jobs of known use in them, and a collector.
+"""The first process of the booted kernel: makes cgroups as Slurm makes them, jobs of known use in them, a collector.
 
-`node.py OUT` is init; `node.py job NAME` is one job's process. Writes OUT/known.json and OUT/files, then powers off.
+`node.py OUT` is init: it leaves OUT/known.json and OUT/spool, and switches the machine off. `node.py job NAME` is the
+one process of a job: it does what is to be measured and prints, as JSON, what it knows of its own use.
 """
 
 import json
@@ -13,175 +14,191 @@ import time
 from pathlib import Path
 
 MIB = 1 << 20
-TOP = Path("/sys/fs/cgroup")
-SCOPE = TOP / "system.slice" / "slurmstepd.scope"
-DISK = Path("/dev/ubda")
-TASK = "step_0/user/task_0"
-SAMPLE_S = 1
-SHOWN = ("memory.stat", "memory.events", "memory.peak", "memory.swap.current", "memory.max", "cpu.stat", "io.stat")
+HERE = Path("/mnt")
+CGROUPS = Path("/sys/fs/cgroup")
+SCOPE = CGROUPS / "system.slice" / "slurmstepd.scope"
+DISK, SWAP = "/dev/ubda", "/dev/ubdb"
+PAUSE_S = 2.5  # two samples of a second and a bit
+BURN_S = 4.0
+
+Known = dict[str, float]
 
 
-def resident() -> int:
-    """Anonymous and shared memory of this process, as the kernel tells it of the process alone."""
-    words = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return sum(int(words[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem"))
+def status(*names: str) -> int:
+    """Bytes, as the kernel tells them of this process alone."""
+    told = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return sum(int(told[name].split()[0]) * 1024 for name in names)
 
 
-def take(size_bytes: int, shared: bool = False) -> mmap.mmap:
-    """Memory that is there, every page of it written."""
-    taken = mmap.mmap(-1, size_bytes, mmap.MAP_ANONYMOUS | (mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE))
+def take(size_bytes: int, kind: int = mmap.MAP_PRIVATE) -> mmap.mmap:
+    """Memory that is there: a byte of every page is written."""
+    taken = mmap.mmap(-1, size_bytes, mmap.MAP_ANONYMOUS | kind)
     for at in range(0, size_bytes, mmap.PAGESIZE):
         taken[at] = 1
     return taken
 
 
-def copy(flags: int, at: int, size_bytes: int, write: bool = False) -> None:
-    """Reads or writes so much of the disk in blocks of a MiB."""
-    block = mmap.mmap(-1, MIB)
-    disk = os.open(DISK, flags)
+def transfer(disk: int, at: int, size_bytes: int, write: bool = False) -> None:
+    block = mmap.mmap(-1, MIB)  # aligned, as direct I/O wants it
     for offset in range(at, at + size_bytes, MIB):
         done = os.pwrite(disk, block, offset) if write else os.preadv(disk, [block], offset)
         assert done == MIB
-    os.close(disk)
 
 
-def burn(cpu_s: float) -> None:
-    while time.process_time() < cpu_s:
-        pass
-
-
-def memory() -> dict[str, float]:
-    held = take(64 * MIB), take(48 * MIB, shared=True)
-    copy(os.O_RDONLY, 0, 64 * MIB)
-    used = resident()
-    time.sleep(6 * SAMPLE_S)
+def memory() -> Known:
+    held = take(64 * MIB), take(48 * MIB, mmap.MAP_SHARED)
+    # The kernel drops a disk's cached pages with the last open file: this one stays open.
+    transfer(os.open(DISK, os.O_RDONLY), 0, 64 * MIB)
+    used_bytes = status("RssAnon", "RssShmem")
+    time.sleep(2 * PAUSE_S)  # the collector comes meanwhile
     del held
-    return {"anon_shmem_bytes_max": used, "file_bytes_max": 64 * MIB, "read_bytes": 64 * MIB}
+    return {"anon_shmem_bytes_max": used_bytes, "file_bytes_max": 64 * MIB, "read_bytes": 64 * MIB, "processes_max": 2}
 
 
-def spike() -> dict[str, float]:
+def spike() -> Known:
     held = take(128 * MIB)
-    peak = resident()
+    peak_bytes = status("RssAnon")
     time.sleep(0.3)
     held.close()
-    low = resident()
-    time.sleep(3 * SAMPLE_S)
-    return {"kernel_peak_bytes": peak, "anon_shmem_bytes_min": low, "swap_bytes_max": 0}
+    time.sleep(PAUSE_S)
+    return {"kernel_peak_bytes": peak_bytes, "swap_bytes_max": 0}
 
 
-def oom() -> dict[str, float]:
+def oom() -> Known:
     for _ in range(2):
         child = os.fork()
         if not child:
             take(256 * MIB)
             os._exit(0)
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == 9
-    time.sleep(2 * SAMPLE_S)
+    time.sleep(PAUSE_S)
     return {"oom_kills": 2, "limit_bytes": 64 * MIB, "kernel_peak_bytes": 64 * MIB}
 
 
-def cpu() -> dict[str, float]:
-    burn(4.0)
-    used_s = time.process_time()
-    time.sleep(2 * SAMPLE_S)
-    return {"cpu_s": used_s, "cores_max": 1.0, "throttled_s": 0.0}
+def swapped() -> Known:
+    held = take(128 * MIB)
+    time.sleep(PAUSE_S)
+    used_bytes = status("VmSwap")
+    del held
+    return {"swap_bytes_max": used_bytes, "oom_kills": 0}
 
 
-def throttled() -> dict[str, float]:
-    started_s, before_s = time.monotonic(), time.process_time()
-    burn(before_s + 1.5)
-    used_s = time.process_time()
-    waited_s = time.monotonic() - started_s - (used_s - before_s)
-    time.sleep(2 * SAMPLE_S)
-    return {"cpu_s": used_s, "throttled_s": waited_s}
+def cpu() -> Known:
+    while time.process_time() < BURN_S:
+        pass
+    time.sleep(PAUSE_S)
+    return {"cpu_s": BURN_S, "cores_max": 1.0, "throttled_s": 0.0, "processes_max": 2}
 
 
-def disk() -> dict[str, float]:
-    copy(os.O_RDONLY | os.O_DIRECT, 64 * MIB, 16 * MIB)
-    copy(os.O_WRONLY | os.O_DIRECT, 96 * MIB, 24 * MIB, write=True)
-    time.sleep(2 * SAMPLE_S)
+def throttled() -> Known:
+    while time.process_time() < BURN_S / 4:
+        pass
+    started_s = int(Path("/proc/self/stat").read_text().split()[21]) / os.sysconf("SC_CLK_TCK")
+    waited_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started_s - time.process_time()
+    time.sleep(PAUSE_S)
+    return {"cpu_s": BURN_S / 4, "cores_max": 0.25, "throttled_s": waited_s}
+
+
+def direct() -> Known:
+    transfer(os.open(DISK, os.O_RDONLY | os.O_DIRECT), 64 * MIB, 16 * MIB)
+    transfer(os.open(DISK, os.O_WRONLY | os.O_DIRECT), 96 * MIB, 24 * MIB, write=True)
+    time.sleep(PAUSE_S)
     return {"read_bytes": 16 * MIB, "write_bytes": 24 * MIB}
 
 
-# (folder of the job, what it does, limits)
-JOBS = (
-    ("job_7", memory, {}),
-    ("job_8", spike, {}),
-    ("s5M9M8NTDNAA00", cpu, {}),
-    ("job_10", throttled, {"cpu.max": "25000 100000"}),
-    ("job_11", oom, {"memory.max": str(64 * MIB)}),
-    ("job_12", disk, {}),
-)
+# folder of the job: (what its process does, the files of its cgroup that are written)
+JOBS = {
+    "job_7": (memory, {}),
+    "job_8": (spike, {}),
+    "job_9": (oom, {"memory.max": str(64 * MIB), "memory.swap.max": "0"}),
+    "job_10": (swapped, {"memory.max": str(64 * MIB)}),
+    "job_11": (direct, {}),
+    "job_12": (throttled, {"cpu.max": "25000 100000"}),
+    "s5M9M8NTDNAA00": (cpu, {}),
+}
 
 
-def enable(folder: Path) -> None:
-    (folder / "cgroup.subtree_control").write_text("+cpu +io +memory +pids")
+class Job:
+    """A job's cgroups and processes: a daemon that sleeps, and what is measured."""
+
+    def __init__(self, name: str) -> None:
+        limits = JOBS[name][1]
+        self.folder = SCOPE / name
+        self.made_s = time.time()
+        group(self.folder)
+        for file, text in limits.items():
+            (self.folder / file).write_text(text)
+        for below in ("step_0", "step_0/user"):
+            group(self.folder / below)
+        self.daemon = self.start("step_0/slurm", "sleep", "1000")
+        self.work = self.start("step_0/user/task_0", sys.executable, "-I", "-B", __file__, "job", name)
+
+    def start(self, below: str, *command: str) -> subprocess.Popen[str]:
+        procs = group(self.folder / below, inner=False) / "cgroup.procs"
+        inside = ["sh", "-c", 'echo 0 >"$0" && exec "$@"', str(procs)]
+        return subprocess.Popen([*inside, *command], stdout=subprocess.PIPE, text=True)
+
+    def end(self) -> Known:
+        told = self.work.communicate()[0]
+        assert self.work.returncode == 0
+        self.daemon.kill()
+        self.daemon.wait()
+        for below in ("step_1", "step_0/user/task_0", "step_0/slurm", "step_0/user", "step_0", ""):
+            if (self.folder / below).exists():
+                (self.folder / below).rmdir()
+        return {"since_s": self.made_s, **json.loads(told)}
 
 
-def run(name: str, work: str, limits: dict[str, str], out: Path) -> dict[str, float]:
-    """One job from its start to its end, its cgroup removed as slurmstepd does."""
-    job = SCOPE / name
-    made_s = time.time()
-    job.mkdir()
-    enable(job)
-    for file, text in limits.items():
-        (job / file).write_text(text)
-    for at in ("step_0", "step_0/user", "step_0/slurm", TASK):
-        (job / at).mkdir()
-        if at in {"step_0", "step_0/user"}:
-            enable(job / at)
-    daemon = subprocess.Popen(
-        ["sleep", "1000"], preexec_fn=lambda: (job / "step_0/slurm/cgroup.procs").write_text("0") and None
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-B", __file__, "job", work],
-        stdout=subprocess.PIPE,
-        check=True,
-        preexec_fn=lambda: (job / TASK / "cgroup.procs").write_text("0") and None,
-    )
-    for file in SHOWN:
-        shutil.copyfile(job / file, out / "files" / (name + "-" + file))
-    daemon.kill()
-    daemon.wait()
-    time.sleep(0.2)
-    for at in (TASK, "step_0/slurm", "step_0/user", "step_0", "."):
-        (job / at).rmdir()
-    return {"since_s": made_s, "processes_max": 2, **json.loads(done.stdout)}
+def group(folder: Path, inner: bool = True) -> Path:
+    """A cgroup as slurmstepd makes it: it sets the owner, from when on its time moves with what is made in it."""
+    folder.mkdir(exist_ok=True)
+    os.chown(folder, 0, 0)
+    if inner:
+        (folder / "cgroup.subtree_control").write_text("+cpu +io +memory +pids")
+    return folder
 
 
-def main(out: Path) -> None:
-    for kind, at in (("proc", "/proc"), ("sysfs", "/sys"), ("cgroup2", str(TOP)), ("tmpfs", "/tmp")):
-        subprocess.run(["mount", "-t", kind, kind, at], check=True)
-    here = Path("/tmp/c")
-    subprocess.run(["mount", "-t", "hostfs", "none", "/mnt", "-o", str(out)], check=True)
-    out = Path("/mnt")
-    (out / "files").mkdir()
-    (here / "spool").mkdir(parents=True)
-    shutil.copy(out / "collector.pyz", here)
-    for folder in (TOP, SCOPE.parent, SCOPE):
-        folder.mkdir(exist_ok=True)
-        enable(folder)
-    (SCOPE / "system").mkdir()
-    (SCOPE / "job_1x").mkdir()
-    window = {"format": 1, "cluster": "c", "node": "n1", "roles": ["node"], "sample_s": SAMPLE_S, "interval_s": 5}
-    window |= {"from_s": time.time() - 1, "to_s": time.time() + 600, "min_free_disk_bytes": 0}
-    (here / "window.json").write_text(json.dumps(window))
-    program = [sys.executable, "-I", "-B", str(here / "collector.pyz")]
-    collector = subprocess.Popen([*program, "run", "--dir", str(here)])
-    known = {name.removeprefix("job_"): run(name, work.__name__, limits, out) for name, work, limits in JOBS}
+def mount(kind: str, at: Path, *more: str) -> None:
+    at.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", kind, kind, str(at), *more], check=True)
+
+
+def main(out: str) -> None:
+    os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+    for kind, at in (("proc", Path("/proc")), ("sysfs", Path("/sys")), ("cgroup2", CGROUPS), ("tmpfs", HERE)):
+        mount(kind, at)
+    mount("hostfs", HERE / "out", "-o", out)
+    subprocess.run(["mkswap", "-q", SWAP], check=True)
+    subprocess.run(["swapon", SWAP], check=True)
+    for folder in (CGROUPS, SCOPE.parent, SCOPE):
+        group(folder)
+    group(SCOPE / "system")
+    group(SCOPE / "job_1x")
+    (HERE / "spool").mkdir()
+    program = shutil.copy(HERE / "out" / "collector.pyz", HERE)
+    window = {"format": 1, "cluster": "c", "node": "n1", "roles": ["node"], "sample_s": 1, "interval_s": 5}
+    window |= {"from_s": time.time(), "to_s": time.time() + 600, "min_free_disk_bytes": 0}
+    (HERE / "window.json").write_text(json.dumps(window))
+    # The first job is older than the collector and has begun a step since.
+    jobs = {"job_7": Job("job_7")}
+    time.sleep(1.5)
+    group(jobs["job_7"].folder / "step_1")
+    collector = subprocess.Popen([sys.executable, "-I", "-B", program, "run", "--dir", str(HERE)])
+    known: dict[str, Known] = {}
+    for name in JOBS:
+        known[name.removeprefix("job_")] = (jobs.pop(name, None) or Job(name)).end()
     collector.terminate()
     assert collector.wait() == 0
-    (out / "known.json").write_text(json.dumps(known))
-    shutil.copytree(here / "spool", out / "spool")
+    shutil.copytree(HERE / "spool", HERE / "out" / "spool")
+    (HERE / "out" / "known.json").write_text(json.dumps(known))
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "job":
-        print(json.dumps(globals()[sys.argv[2]]()))
+        print(json.dumps(JOBS[sys.argv[2]][0]()))
     else:
-        os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
         try:
-            main(Path(sys.argv[1]))
+            main(sys.argv[1])
         finally:
             Path("/proc/sysrq-trigger").write_text("o")
             time.sleep(60)
