@@ -20,7 +20,8 @@ from audit.evidence.telemetry import FIRST_S, LAST_S
 _CHUNK_BYTES = 16 << 20
 _LIKE = re.compile(r"# (?:HELP|TYPE) \w+ |#\s*time:|(?:nvidia_smi_|DCGM_FI_)\w+[{ ]")
 # The name, its labels, the value, its time where it has one; an exemplar after these is none of it.
-_NAMES = r'^((?:nvidia_smi|DCGM_FI)_\w+)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+([^\s#]+)(?:\s+([^\s#]+))?\s*(?:#.*)?$'
+_LABELS = r'(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?'
+_NAMES = rf"^((?:nvidia_smi|DCGM_FI)_\w+){_LABELS}\s+([^\s#]+)(?:\s+([^\s#]+))?\s*(?:#.*)?$"
 _TIME = r"^#\s*time:\s*(\S+)"
 _SERIES = {  # the column a series fills, and by what its value is multiplied
     "nvidia_smi_utilization_gpu_ratio": ("util_mean", 100.0),

@@ -96,8 +96,10 @@ def fetch_accounting(workspace: Workspace, deployment: Deployment, reach: Reach,
     moment = f"{datetime.fromtimestamp(asked_s, UTC):%Y%m%dT%H%M%SZ}"
     try:
         files = _unpacked(archive, workspace.evidence / "accounting", moment)
-    except (OSError, tarfile.TarError) as failed:
+    except tarfile.TarError as failed:
         return Asked(errors=(*errors, f"{controller}: the transfer is damaged ({failed}): run this again"))
+    except OSError as failed:
+        return Asked(errors=(*errors, f"{controller}: what came cannot be kept ({failed}): mend that, run this again"))
     finally:
         archive.unlink()
     return Asked(tuple(files), complete(days, _unended(answer), asked_s), errors)

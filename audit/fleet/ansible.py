@@ -159,6 +159,7 @@ def _environment(private: Path, playbooks: Path, reach: Reach) -> dict[str, str]
     """What ansible-playbook gets beside the user's own environment, which goes first where it says something."""
     config = _own_config(reach.folder.absolute() / "ansible.cfg")
     defaults = {
+        "ANSIBLE_HOST_KEY_CHECKING": "1",  # ansible-runner would switch it off
         "ANSIBLE_REMOTE_TMP": "/tmp",  # a folder of its own is made there, and nothing left at home
         "ANSIBLE_SSH_EXTRA_ARGS": _KEEP_ALIVE,
         "ANSIBLE_SSH_USETTY": "0",  # standard output stays apart from what sudo and shells say

@@ -75,8 +75,10 @@ def taken(workspace: Workspace, answer: Answer, incoming: Path, before: Fetched)
     if archive.exists():
         try:
             sizes = _unpacked(archive, listed, workspace.evidence / "telemetry" / answer.host)
-        except (OSError, tarfile.TarError, _NotAsListedError) as failed:
+        except (tarfile.TarError, _NotAsListedError) as failed:
             return replace(now, error=f"the transfer is damaged ({failed}): run this again"), False
+        except OSError as failed:
+            return replace(now, error=f"what came cannot be kept ({failed}): mend that, run this again"), False
         finally:
             archive.unlink()
         now = replace(now, segments=now.segments + len(sizes), bytes=now.bytes + sum(sizes))

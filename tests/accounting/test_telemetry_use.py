@@ -215,8 +215,8 @@ def test_time_in_suspension_has_to_be_watched_too():
 def test_a_cgroup_made_while_the_clock_was_wrong_is_not_the_run_s_before():
     cluster = Cluster()
     cluster.job("1", 0, 1, state="REQUEUED", submit=at(0))
-    cluster.job("1", 1.1, 2, submit=at(1))
-    watch(cluster, "1", 7 / 6, 2, since=0.11, shift_s=3600)
+    cluster.job("1", 7 / 6, 2, submit=at(1))
+    watch(cluster, "1", 7 / 6, 2, since=1 / 6, shift_s=3600)
     assert [r["mem_source"] for r in cluster.relation("usage", "submit")] == [None, "cgroup"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import clock, host
-from tests.cluster.cluster import Cluster, ClusterError, up
+from tests.cluster.cluster import Cluster, up
 
 
 def _ssh(cluster: Cluster, machine: str, command: str) -> subprocess.CompletedProcess[str]:
@@ -65,30 +65,6 @@ def test_a_reboot_keeps_the_disk_and_nothing_else(cluster: Cluster) -> None:
     assert float(cluster.run("node3", ["cat", "/proc/uptime"]).stdout.split()[0]) < 60
     cluster.run("node3", ["rm", "/etc/rc3.d/S99boot"])
     cluster.wait_idle()
-
-
-def test_a_node_without_power_or_network_is_not_reached(cluster: Cluster) -> None:
-    cluster.cut_network("node3")
-    assert _ssh(cluster, "node3", "true").returncode == 255
-    cluster.mend_network("node3")
-    assert _ssh(cluster, "node3", "true").returncode == 0
-    cluster.power_off("node3")
-    assert _ssh(cluster, "node3", "true").returncode == 255
-    cluster.power_on("node3")
-    assert _ssh(cluster, "node3", "true").returncode == 0
-    cluster.wait_idle()
-
-
-def test_controller_and_database_stop_and_start(cluster: Cluster) -> None:
-    cluster.stop_controller()
-    assert cluster.node_states() == {}
-    cluster.start_controller()
-    cluster.wait_idle()
-    cluster.stop_database()
-    with pytest.raises(ClusterError):
-        cluster.sacct()
-    cluster.start_database()
-    cluster.sacct()
 
 
 def test_a_full_disk_takes_no_more(cluster: Cluster) -> None:

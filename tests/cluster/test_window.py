@@ -182,7 +182,7 @@ def test_no_collector_fell(window: Window) -> None:
 
 
 def test_no_secret_of_a_job_is_kept(window: Window) -> None:
-    assert window.rows(f"SELECT 1 FROM sample_job_record WHERE job = '{window.secret_job}'")  # it was watched
+    assert window.rows(f"SELECT 1 FROM sample_job WHERE job = '{window.secret_job}'")  # it was watched
     evidence = {str(path): path.read_bytes() for path in Path(window.at.root, "evidence").rglob("*") if path.is_file()}
     telemetry = {path: content for path, content in evidence.items() if "/telemetry/" in path}
     assert telemetry
@@ -276,6 +276,11 @@ def test_a_job_on_gpus_one_and_two_is_charged_those(window: Window) -> None:
 def test_what_ended_by_a_limit_is_a_bound(window: Window) -> None:
     censored = window.used("is_censored")
     assert {name for name in ("oom", "timeout") if censored[window.mix[name].id] == [True]} == {"oom", "timeout"}
+
+
+def test_the_report_tells_what_was_lost_and_how(window: Window) -> None:
+    lost = {row["cause"]: row["attempts"] for row in window.report.json["lost"]}
+    assert lost == dict.fromkeys(("FAILED", "TIMEOUT", "REQUEUED", "OUT_OF_MEMORY"), 1)
 
 
 def test_held_hours_agree_with_sacct(window: Window) -> None:

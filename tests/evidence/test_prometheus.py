@@ -138,3 +138,10 @@ def test_lines_that_are_none_are_rejects(tmp_path: Path) -> None:
         + smi("index many")
     )
     assert [r["line"] for r in read(tmp_path, text)["reject_record"]] == [3, 4, 5]
+
+
+def test_an_exemplar_and_braces_in_labels_are_no_value(tmp_path: Path) -> None:
+    labels = '{gpu="0",UUID="GPU-a",modelName="a}\\"b",Hostname="n1"}'
+    lines = f'DCGM_FI_DEV_GPU_UTIL{labels} 5 1777968000000 # {{trace_id="x"}} 0.67\n'
+    (row,) = read(tmp_path, lines + f"DCGM_FI_DEV_FB_USED{labels} 1e300 1777968000000\n")["sample_gpu"]
+    assert (row["util_mean"], row["mem_bytes_max"]) == (5, None)

@@ -83,6 +83,16 @@ def test_what_is_not_as_listed_is_refused(
     assert (workspace.root / "audit.toml").read_bytes() == before
 
 
+def test_what_cannot_be_kept_is_named_and_comes_with_the_next_run(workspace: Workspace) -> None:
+    folder = workspace.evidence / "telemetry" / "n1"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.touch()  # as a full disk does, it takes nothing
+    came = fetched(workspace, listed(**{GOOD: b"data"}), **{GOOD: b"data"})
+    assert "cannot be kept" in came.error
+    folder.unlink()
+    assert fetched(workspace, listed(**{GOOD: b"data"}), **{GOOD: b"data"}).segments == 1
+
+
 def test_a_good_segment_before_a_bad_one_stays(workspace: Workspace) -> None:
     other = GOOD.replace("0011", "0022")
     came = fetched(workspace, listed(**{GOOD: b"a", other: b"b"}), **{GOOD: b"a", other: b"x"})
