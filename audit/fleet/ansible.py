@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import shlex
+import signal
 import stat
 import subprocess
 import sysconfig
@@ -136,17 +137,24 @@ def _run(
         *(["--ssh-common-args", reach.ssh_common_args] if reach.ssh_common_args else []),
     ]
     sources = [str(reach.inventory.absolute())] if reach.inventory else []
-    ansible_runner.run(
-        private_data_dir=str(private),
-        binary="/bin/sh",
-        inventory=[*sources, str(inventory)],
-        extravars=dict(variables),
-        envvars=_environment(private, folder, reach),
-        cmdline=shlex.join(words),
-        forks=reach.forks or None,
-        quiet=True,
-        event_handler=heard,
-    )
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        ran = ansible_runner.run(
+            private_data_dir=str(private),
+            binary="/bin/sh",
+            inventory=[*sources, str(inventory)],
+            extravars=dict(variables),
+            envvars=_environment(private, folder, reach),
+            cmdline=shlex.join(words),
+            forks=reach.forks or None,
+            quiet=True,
+            event_handler=heard,
+        )
+    finally:
+        for number, handler in handlers.items():  # ansible-runner keeps its own, which end nothing but a run of its
+            signal.signal(number, handler)
+    if ran.status == "canceled":
+        raise KeyboardInterrupt
 
 
 def _hang_up(sockets: Path) -> None:

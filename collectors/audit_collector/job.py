@@ -99,7 +99,10 @@ class Job:
         version = self.place.version
         for name, controller, file in _FILES[version]:
             if controller in folders and name not in self.files and (name, file) not in self.absent:
-                self.files[name] = Kept(folders[controller] + "/" + file, self.budget)
+                path = folders[controller] + "/" + file
+                # What is not there is another's to tell from the first row on: the I/O, its processes'.
+                if os.path.exists(path):
+                    self.files[name] = Kept(path, self.budget)
         memory = folders.get("memory" if version == 1 else "")
         if memory:
             text = read_or_none(memory + ("/memory.limit_in_bytes" if version == 1 else "/memory.max"))

@@ -10,7 +10,7 @@ from audit_collector.files import Budget, names, read_or_none
 from audit_collector.job import Job
 from audit_collector.layout import Layout, job_of_cgroups
 from audit_collector.members import LARGEST_GROUPS, Members, pids_below
-from audit_collector.processes import stat_of
+from audit_collector.processes import TICK_S, stat_of
 
 _IO_FILES = {"io1", "io2"}
 # Slurm makes a job's cgroups one after another: for so many samples they are all looked for.
@@ -42,7 +42,7 @@ class Jobs:
         # The fastest use of CPU is told between samples that are about a sampling interval apart.
         self.least_span_s = settings.sample_s / 2
         self.of_pid = {}
-        self.boot_s = None
+        self.boot_s = 0.0
 
     def restore(self, known: dict, last_s: float) -> None:
         """What an earlier run wrote last: by (job, inode), the job's `baseline()`; it wrote up to `last_s`."""
@@ -54,6 +54,7 @@ class Jobs:
         places, unmapped = self.layout.find()
         self.unmapped = max(self.unmapped, unmapped)
         self.of_pid = {}
+        self.boot_s = now_s - mono_s
         self.turn += 1
         self._same_jobs(places)
         changed = False
@@ -196,20 +197,16 @@ class Jobs:
         return job.members
 
     def _date(self, job: object, pids: list) -> None:
-        """A folder's time is when the kernel last loaded it: the oldest process may be older than that."""
+        """A folder's time is when something was last made in it, since slurmstepd sets its owner, or else when the
+        kernel loaded it: the oldest process may be older than that."""
         if job.restored or not pids:
             return
-        if self.boot_s is None:
-            text = read_or_none(self.root + "/proc/stat") or b""
-            at = text.find(b"\nbtime ")
-            self.boot_s = int(text[at + 7 :].split(None, 1)[0]) if at >= 0 else 0
         for pid in pids:
             try:
-                # The boot time is known to the second only.
-                started_s = self.boot_s + stat_of(self.root, pid)[3] / float(os.sysconf("SC_CLK_TCK"))
+                started_s = self.boot_s + stat_of(self.root, pid)[3] * TICK_S
             except (OSError, ValueError):
                 continue
-            if self.boot_s and started_s + 1 < job.since_s:
+            if started_s < job.since_s:
                 job.since_s = job.from_s = started_s
 
     def _end(self, key: tuple) -> None:

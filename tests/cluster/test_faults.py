@@ -269,7 +269,12 @@ def test_evidence_that_was_changed_is_named_and_fetched_again_once_it_is_gone(at
 
 
 def test_a_watch_ends_when_it_is_interrupted(at: Engagement) -> None:
-    argv = [sys.executable, "-m", "audit", "status", "--watch", "1", "--dir", at.root]
+    script = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever started the tests
+from audit.cli import main
+sys.exit(main())"""
+    argv = [sys.executable, "-c", script, "status", "--watch", "1", "--dir", at.root]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout
         assert "node" in running.stdout.readline()

@@ -80,7 +80,7 @@ def test_a_process_that_ends_keeps_what_it_used(job: Path) -> None:
     """The test itself is the parent, outside the job: what the child used is known from the last sample only."""
     budget = Budget(10)
     processes = Processes("", budget)
-    work = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(60)"
+    work = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
     child = subprocess.Popen([sys.executable, "-c", work])
     used_s = 0.0
     while used_s < 0.5:

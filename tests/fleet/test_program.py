@@ -3,7 +3,10 @@
 import base64
 import json
 import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +118,35 @@ def test_a_machine_that_never_ends_or_never_says_anything_is_given_up(tmp_path: 
     told = ask("status", {"localhost": {}}, reach)["localhost"]
     assert not told.done
     assert told.value == {}
+
+
+def test_an_interrupt_ends_a_step_and_what_comes_after_it(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ "$2" = -c ] || {{ touch {mark}; exec sleep 30; }}\n')
+    python.chmod(0o755)
+    script = f"""
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever started the tests
+from audit.fleet.ansible import Reach, ask
+local = frozenset({{"localhost"}})
+for python in ("", "{python}"):
+    try:
+        print(ask("status", {{"localhost": {{}}}}, Reach(local=local, python=python))["localhost"].done, flush=True)
+        time.sleep(30)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "True\n"
+        running.send_signal(signal.SIGINT)  # between two steps
+        assert running.stdout.readline() == "interrupted\n"
+        while not mark.exists():
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)  # in one
+        assert running.stdout.readline() == "interrupted\n"
+    assert running.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ _REASONS = {
     "clock": "clock step",
     "disk_full": "disk full",
     "ended": "ended before",
+    "removed": "data removed on the node",
 }
 Row = Mapping[str, Any]
 
