@@ -229,13 +229,13 @@ def _fleet_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "deploy",
         fleet.deploy,
         "check the slice's nodes and put the collectors on them",
-        "audit deploy --check            # the table of checks; nothing stays on the nodes\n"
+        "audit deploy --check            # a table: which nodes are fit, and why not\n"
         "  audit deploy --become --days 14\n"
         "  audit deploy --ssh-common-args '-J bastion'",
     )
-    deploy.add_argument("--check", action="store_true", help="stop after the checks")
+    deploy.add_argument("--check", action="store_true", help="only look: nothing stays on the nodes")
     deploy.add_argument(
-        "--days", type=_days, metavar="N", help="the window's length from now (default: window.to, else fleet.days)"
+        "--days", type=_days, metavar="N", help="the window's length (default: to window.to, else fleet.days)"
     )
     _take_over(deploy)
     _reached(deploy)
