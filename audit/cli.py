@@ -251,6 +251,7 @@ def _fleet_verbs(parsers: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--watch", nargs="?", type=_count, const=30, metavar="SECONDS", help="again and again, every 30 s or so many"
     )
     _reached(status)
+    status.set_defaults(interrupted="nothing was changed")
 
     collect = _verb(
         parsers,

@@ -365,7 +365,7 @@ def config_text(
         f"from = {quote(window_from)}" if window_from else "# from = 2026-05-01",
         f"to = {quote(window_to)}" if window_to else "# to = 2026-05-15",
         "",
-        "[slice]                    # default: every node",
+        "[slice]                    # default: every node; `audit deploy` wants them named",
         f"nodes = {quote(nodes)}" if nodes else '# nodes = "n[001-016]"',
         f"partitions = [{listed}]" if partitions else '# partitions = ["gpu"]',
         "",

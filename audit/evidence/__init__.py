@@ -37,8 +37,11 @@ def recognised(path: Path) -> str:
     """The name of the reader for a file, by its content; EvidenceError where it is empty, binary or none of ours."""
     if segments.is_segment(path):
         return "collector segment"
-    first = source.head(path)
     where = str(path)
+    if path.name.endswith(segments.ENDING):
+        what, remedy = "is no whole segment of a collector", "remove it and `audit collect` again"
+        raise EvidenceError(what, where=where, remedy=remedy)
+    first = source.head(path)
     if not first.strip():
         raise EvidenceError("is empty", where=where, remedy="the command that made it failed; run it again")
     if b"\x00" in first.lstrip().split(b"\n", 1)[0]:

@@ -45,6 +45,9 @@ class _State:
     last: pl.DataFrame | None = None
 
 
+ENDING = ".seg.gz"  # of the names that collectors give
+
+
 def is_segment(path: Path) -> bool:
     """Whether the file begins as a segment does."""
     return first_text(path, 64).startswith(b'#{"')

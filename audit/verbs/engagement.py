@@ -26,7 +26,7 @@ def init(arguments: argparse.Namespace) -> ExitCode:
         partitions=tuple(arguments.partition),
     )
     workspace = create_workspace(arguments.folder, text)
-    print(f"{workspace.root}/audit.toml is made; next: audit ingest --dir {workspace.root} FILE…")
+    print(f"{workspace.root}/audit.toml is made; next: audit ingest --dir {workspace.root} FILE…, or audit deploy")
     return ExitCode.DONE
 
 

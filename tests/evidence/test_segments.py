@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.evidence import READERS, TABLES, Context, EvidenceError
+from audit.evidence import READERS, TABLES, Context, EvidenceError, recognised
 from tests.dumps import read
 from tests.evidence.segment import COLUMNS, T0, header, interval, line, member, segment
 
@@ -29,6 +29,14 @@ def test_rows_carry_the_segment_s_node_and_times_in_utc(tmp_path: Path) -> None:
     assert (row["anon_shmem_bytes_max"], row["file_bytes_max"], row["oom_kills"]) == (3 * 2**30, None, None)
     (told_interval,) = found["sample_interval"]
     assert (told_interval["boot_id"], told_interval["role"], told_interval["mono_s"]) == ("boot-1", "node", 1000)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08", gzip.compress(b"JobID|State\n"), b"not packed"])
+def test_what_is_named_a_segment_and_is_none_is_taken_for_nothing_else(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "n1-node-1-0a1b2c3d.seg.gz"
+    path.write_bytes(data)
+    with pytest.raises(EvidenceError, match="segment"):
+        recognised(path)
 
 
 def test_each_row_knows_its_interval_over_any_number_of_members(tmp_path: Path) -> None:
