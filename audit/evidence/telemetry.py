@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-TEXT, REAL, COUNT, FLAG = pl.String(), pl.Float64(), pl.Int64(), pl.Boolean()
+TEXT, REAL, COUNT = pl.String(), pl.Float64(), pl.Int64()
 Columns = dict[str, pl.DataType]
 
 _TIME = pl.Datetime("us")

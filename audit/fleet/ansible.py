@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -78,6 +79,9 @@ def ask(
     """
     if not requests:
         return {}
+    path = programs_on_path()
+    if set(requests) - reach.local and shutil.which("ssh", path=path) is None:
+        raise UsageError("there is no `ssh` on this machine", remedy="install OpenSSH's client, then run this again")
     answers: dict[str, Answer] = {}
     said: list[str] = []
     with tempfile.TemporaryDirectory(prefix="audit-fleet-") as name:

@@ -22,12 +22,15 @@ _CHUNK = 2**20
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came from one node; `error` says what did not, and why."""
+    """What came from one node; `error` says what did not, and why.
+
+    `known`: segments there that were home before; NULL where the node did not list its own.
+    """
 
     host: str
     segments: int = 0
     bytes: int = 0
-    known: int = 0
+    known: int | None = None
     error: str = ""
     unreachable: bool = False
 
@@ -66,7 +69,9 @@ def emptied(workspace: Workspace) -> Path:
 def taken(workspace: Workspace, answer: Answer, incoming: Path, before: Fetched) -> tuple[Fetched, bool]:
     """The account of a host after one round, and whether another is due."""
     listed = _listing(answer)
-    known = before.known or len(set(held(workspace, answer.host)) & set(listed))
+    known = before.known
+    if known is None and isinstance(answer.value.get("segments"), list):
+        known = len(set(held(workspace, answer.host)) & set(listed))
     now = replace(before, known=known)
     if answer.value.get("installed") is False:
         return replace(now, error="no collector is there"), False

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from audit.errors import AuditError, UsageError
 from audit.fleet.slice import Target
-from audit.workspace import Workspace
+from audit.workspace import CONFIG_NAME, Workspace
 
 NAME = "deployment.json"
 DAY_S = 86_400
@@ -24,7 +24,8 @@ DAY_S = 86_400
 class Deployment:
     """The window (epoch seconds) and the hosts that carry a collector, or may: those not proved clean again.
 
-    `days_done` are the days (UTC) whose accounting is complete and is not asked again.
+    `days_done` are the days (UTC) whose accounting is complete and is not asked again. `planned` are all hosts that
+    should carry a collector, those too that were not fit for one; empty where an earlier version wrote the file.
     """
 
     engagement: str
@@ -35,10 +36,12 @@ class Deployment:
     collector_sha256: str = ""
     targets: tuple[Target, ...] = ()
     days_done: tuple[str, ...] = field(default=())
+    planned: tuple[Target, ...] = ()
 
     def without(self, hosts: set[str]) -> "Deployment":
         """The same, some hosts being clean."""
-        return replace(self, targets=tuple(t for t in self.targets if t.host not in hosts))
+        targets, planned = (tuple(t for t in of if t.host not in hosts) for of in (self.targets, self.planned))
+        return replace(self, targets=targets, planned=planned)
 
 
 def who() -> str:
@@ -57,17 +60,20 @@ def load(workspace: Workspace) -> Deployment | None:
         return None
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        targets = tuple(Target(t["host"], t["node"], tuple(t["roles"])) for t in raw["targets"])
-        return Deployment(**{**raw, "targets": targets, "days_done": tuple(raw["days_done"])})
+        targets, planned = (
+            tuple(Target(t["host"], t["node"], tuple(t["roles"])) for t in of)
+            for of in (raw["targets"], raw.get("planned", ()))
+        )
+        return Deployment(**{**raw, "targets": targets, "planned": planned, "days_done": tuple(raw["days_done"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"cannot be read ({type(error).__name__})"
         raise AuditError(what, where=str(path), remedy="put back a copy; the collectors run on") from None
 
 
-def deployed(workspace: Workspace) -> Deployment:
-    """What is deployed; UsageError where nothing is."""
+def deployed(workspace: Workspace, *, or_was: bool = False) -> Deployment:
+    """What is deployed; UsageError where nothing is, nor, with `or_was`, ever was."""
     found = load(workspace)
-    if found is None or not found.targets:
+    if found is None or not (found.targets or or_was):
         raise UsageError("nothing is deployed from this folder", where=str(workspace.root), remedy="`audit deploy`")
     return found
 
@@ -87,7 +93,7 @@ def window(workspace: Workspace, known: Deployment | None, days: float | None) -
 
     UsageError where it is over already.
     """
-    config = workspace.config
+    config, where = workspace.config, str(workspace.root.absolute() / CONFIG_NAME)
     now_s = float(int(time.time()))
     stated_from = config.window_from.timestamp() if config.window_from else None
     from_s = known.window_from_s if known else max(stated_from or now_s, now_s)
@@ -99,10 +105,10 @@ def window(workspace: Workspace, known: Deployment | None, days: float | None) -
         to_s = from_s + (days or config.fleet.days) * DAY_S
     if to_s <= now_s:
         ended = f"{datetime.fromtimestamp(to_s, UTC):%Y-%m-%d %H:%M} UTC"
-        raise UsageError(f"the window ended at {ended}", where="audit.toml", remedy="set window.to, or give --days")
+        raise UsageError(f"the window ended at {ended}", where=where, remedy="set window.to, or give --days")
     if to_s <= from_s:
         begins = f"{datetime.fromtimestamp(from_s, UTC):%Y-%m-%d %H:%M} UTC"
-        raise UsageError(f"the window ends before it begins, at {begins}", where="audit.toml", remedy="mend window.to")
+        raise UsageError(f"the window ends before it begins, at {begins}", where=where, remedy="mend window.to")
     return from_s, to_s
 
 

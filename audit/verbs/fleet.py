@@ -9,11 +9,13 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import ExitCode
+from audit.errors import AuditError, ExitCode
 
 if TYPE_CHECKING:
+    from audit.fleet.accounting import Asked
     from audit.fleet.ansible import Reach
     from audit.fleet.collect import Fetched
+    from audit.fleet.deployment import Deployment
     from audit.fleet.watch import Fared
     from audit.workspace import Workspace
 
@@ -34,7 +36,9 @@ def deploy(arguments: argparse.Namespace) -> ExitCode:
     workspace = _workspace(arguments)
     reach = _reach(arguments, workspace)
     with nullcontext() if arguments.check else locked(workspace):
-        checked = deploying.check(workspace, reach, take_over=arguments.take_over, told=_told("check"))
+        checked = deploying.check(
+            workspace, reach, days=arguments.days, take_over=arguments.take_over, told=_told("check")
+        )
         unfit = [node for node in checked if node.unfit]
         if not arguments.json:
             print_table([node.row for node in checked])
@@ -74,13 +78,16 @@ def status(arguments: argparse.Namespace) -> ExitCode:
 
 def _status(arguments: argparse.Namespace, workspace: "Workspace", reach: "Reach") -> ExitCode:
     from audit.fleet.deployment import deployed
-    from audit.fleet.watch import coverage_at_end, watch
+    from audit.fleet.watch import coverage_at_end, not_seen, watch
+    from audit.reporting.hostile import visible
     from audit.terminal import print_json, print_table, say
 
     deployment = deployed(workspace)
     fared = watch(deployment, reach, _told("status"))
     share, floor = coverage_at_end(fared), workspace.config.policy.coverage_floor
     left_s = max(0.0, deployment.window_to_s - time.time())
+    nodes = [node for node in fared if "node" in node.target.roles]
+    asked, lacking = sum(node.told for node in nodes), sum(node.lacking for node in nodes)
     if arguments.json:
         print_json(
             {
@@ -88,6 +95,8 @@ def _status(arguments: argparse.Namespace, workspace: "Workspace", reach: "Reach
                 "window_to_s": deployment.window_to_s,
                 "left_s": left_s,
                 "coverage_at_end": share,
+                "nodes_asked": asked,
+                "nodes_planned": len(nodes),
                 "coverage_floor": floor,
                 "will_be_met": None if share is None else share >= floor,
                 "nodes": [_node(node) for node in fared],
@@ -97,14 +106,23 @@ def _status(arguments: argparse.Namespace, workspace: "Workspace", reach: "Reach
         if arguments.watch is not None and sys.stdout.isatty():
             print("\x1b[H\x1b[2J", end="")
         print_table([node.row for node in fared])
+        for text, hosts in not_seen(fared).items():
+            print(visible(f"not seen: {text} ({', '.join(hosts)})", 2000))
         print(f"the window: {_utc(deployment.window_from_s)} to {_utc(deployment.window_to_s)}, {_left(left_s)} left")
         if share is not None:
-            verdict = "is met" if share >= floor else "will NOT be met"
+            verdict = "will be met" if share >= floor else "will NOT be met"
             print(f"watched at its end, if all goes on as now: {share:.1%}; the floor of {floor:.0%} {verdict}")
-    for node in fared:
-        if not node.answer.done:
-            say(f"audit: {node.target.host}: {node.answer.error}")
-    return _exit(sum(not node.answer.done for node in fared), len(fared))
+        unwatched = f"; {lacking} without a collector count as unwatched" if lacking else ""
+        print(f"{asked} of {len(nodes)} nodes asked{unwatched}")
+    wrong = {
+        node.target.host: node.answer.error or "no collector is there; `audit deploy` says why, or puts one there"
+        for node in fared
+        if node.lacking or not node.answer.done
+    }
+    for host, why in wrong.items():
+        say(f"audit: {host}: {why}")
+    done = _exit(sum(not node.answer.done for node in fared), len(fared))
+    return ExitCode.PARTLY_DONE if wrong and done is ExitCode.DONE else done
 
 
 def _node(node: "Fared") -> Mapping[str, Any]:
@@ -119,32 +137,33 @@ def _node(node: "Fared") -> Mapping[str, Any]:
 
 def collect(arguments: argparse.Namespace) -> ExitCode:
     """`audit collect`: brings home what is new, and ingests it."""
-    from audit.fleet.accounting import Asked, fetch_accounting
+    from audit.fleet.accounting import Asked, days_due
     from audit.fleet.collect import fetch
-    from audit.fleet.deployment import deployed, locked, save
+    from audit.fleet.deployment import deployed, locked
     from audit.store import Options
     from audit.terminal import print_json, print_table, say
     from audit.verbs.engagement import ingested
 
     workspace = _workspace(arguments)
     reach = _reach(arguments, workspace)
-    deployment = deployed(workspace)
     with locked(workspace):
+        deployment = deployed(workspace, or_was=True)
+        if not deployment.targets:
+            rest = len(days_due(deployment, time.time()))
+            say(f"audit: the window is torn down; days whose accounting is not complete: {rest}")
         fetched = fetch(workspace, deployment.targets, reach, _told("collect"))
-        asked = Asked()
-        if not arguments.telemetry_only:
-            asked = fetch_accounting(workspace, deployment, reach, _told("accounting"))
-            save(workspace, replace(deployment, days_done=tuple(sorted({*deployment.days_done, *asked.days_done}))))
+        asked = Asked() if arguments.telemetry_only else _accounting(workspace, deployment, reach)[1]
         results = ingested(workspace, [], Options())
     if arguments.json:
         parts = {"telemetry": [asdict(f) for f in fetched], "accounting": asdict(asked)}
         print_json({**parts, "ingested": [asdict(r) for r in results]})
     else:
-        print_table([_fetched_row(f) for f in fetched])
+        if fetched:
+            print_table([_fetched_row(f) for f in fetched])
         came = sum(r.attempts for r in results)
         print(f"accounting: {len(asked.files)} files, {came} attempts; ingested {len(results)} files")
     failed = [f"{f.host}: {f.error}" for f in fetched if f.error]
-    for line in (*failed, *asked.errors):
+    for line in dict.fromkeys((*failed, *asked.errors)):
         say(f"audit: {line}")
     wrong = len(failed) + len(asked.errors) + sum(bool(r.error) for r in results)
     return _exit(wrong, wrong + 1 if any(not f.error for f in fetched) or asked.files else wrong)
@@ -156,12 +175,26 @@ def _fetched_row(fetched: "Fetched") -> Mapping[str, Any]:
         "new segments": fetched.segments,
         "MiB": round(fetched.bytes / 2**20, 2),
         "here before": fetched.known,
-        "failed": fetched.error or None,
+        "state": "not reached" if fetched.unreachable else "failed" if fetched.error else "done",
     }
+
+
+def _accounting(workspace: "Workspace", deployment: "Deployment", reach: "Reach") -> "tuple[Deployment, Asked]":
+    """Asks the controller and writes down which days are complete; nothing is asked of a window gone that is whole."""
+    from audit.fleet.accounting import Asked, days_due, fetch_accounting
+    from audit.fleet.deployment import save
+
+    if not deployment.targets and not days_due(deployment, time.time()):
+        return deployment, Asked()
+    asked = fetch_accounting(workspace, deployment, reach, _told("accounting"))
+    deployment = replace(deployment, days_done=tuple(sorted({*deployment.days_done, *asked.days_done})))
+    save(workspace, deployment)
+    return deployment, asked
 
 
 def teardown(arguments: argparse.Namespace) -> ExitCode:
     """`audit teardown`: takes everything away, and proves it."""
+    from audit.fleet.accounting import Asked, days_due
     from audit.fleet.deployment import deployed, locked
     from audit.fleet.teardown import teardown as take_away
     from audit.store import Options
@@ -171,9 +204,15 @@ def teardown(arguments: argparse.Namespace) -> ExitCode:
     workspace = _workspace(arguments)
     reach = _reach(arguments, workspace)
     with locked(workspace):
+        deployment, asked = deployed(workspace), Asked()
+        if not arguments.discard and days_due(deployment, time.time()):
+            try:
+                deployment, asked = _accounting(workspace, deployment, reach)
+            except AuditError as failed:  # whatever became of it, the collectors go
+                asked = Asked(errors=(str(failed),))
         removed = take_away(
             workspace,
-            deployed(workspace),
+            deployment,
             reach,
             discard=arguments.discard,
             take_over=arguments.take_over,
@@ -184,10 +223,11 @@ def teardown(arguments: argparse.Namespace) -> ExitCode:
         print_json([{**asdict(node), "clean": node.clean} for node in removed])
     else:
         print_table([{"node": n.host, "clean": "yes" if n.clean else "no", "left": _listed(n.left)} for n in removed])
-    for node in removed:
-        if not node.clean:
-            say(f"audit: {node.host}: {node.error or 'left there: ' + ', '.join(node.left)}")
-    return _exit(sum(not node.clean for node in removed), len(removed))
+    left = [f"{n.host}: {n.error or 'left there: ' + ', '.join(n.left)}" for n in removed if not n.clean]
+    for line in dict.fromkeys((*left, *asked.errors[:1])):
+        say(f"audit: {line}")
+    done = _exit(len(left), len(removed))
+    return ExitCode.PARTLY_DONE if asked.errors and done is ExitCode.DONE else done
 
 
 def _workspace(arguments: argparse.Namespace) -> "Workspace":

@@ -51,6 +51,17 @@ def test_a_login_that_fails_is_a_line_for_each_machine_and_no_wait(
     assert [says in line for line in ran.err.splitlines()] == [True] * 4, ran.err
 
 
+def test_a_controller_of_another_cluster_stops_the_deploy_everywhere(cluster: Cluster, tmp_path: Path) -> None:
+    at = engagement(cluster, tmp_path)
+    toml = at.root / "audit.toml"
+    toml.write_text(toml.read_text().replace('cluster = "', 'cluster = "not-'))
+    ran = at.audit("deploy")
+    assert ran.status == 2
+    assert len(ran.err.splitlines()) == 1
+    for machine in (*cluster.nodes, "ctl"):
+        assert cluster.run(machine, ["ls", "-d", "/var/lib/audit-collector"], check=False).stdout == ""
+
+
 def test_a_node_with_another_time_gets_no_collector(cluster: Cluster, tmp_path: Path) -> None:
     if clock.build(cluster.ground.base) is None:
         pytest.skip("no C compiler")

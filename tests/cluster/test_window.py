@@ -51,6 +51,7 @@ class Window:
     sacct: list[list[str]]
     report: Ran
     torn_down: Ran
+    gone: Ran
     before: dict[str, list[str]]
     between: dict[str, list[str]]
     after: dict[str, list[str]]
@@ -98,6 +99,7 @@ def window(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     sacct = cluster.sacct("-a", "-D", "-X", "-o", "ElapsedRaw,AllocCPUS,State")
     report = at.audit("report", "--format", "json", "--json")
     torn_down = at.audit("teardown", "--json")
+    gone = at.audit("collect", "--json")
     after = {machine: cluster.listing(machine) for machine in machines}
     yield Window(
         at,
@@ -115,6 +117,7 @@ def window(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         sacct,
         report,
         torn_down,
+        gone,
         before,
         between,
         after,
@@ -219,6 +222,7 @@ def test_status_tells_that_the_window_will_be_covered(window: Window) -> None:
     told = window.status.json
     assert window.status.status == 0
     assert told["will_be_met"] is True
+    assert (told["nodes_asked"], told["nodes_planned"]) == (3, 3)
     assert {node["state"] for node in told["nodes"]} == {"watching"}
     assert all(node["own_rss_bytes"] < 25 * 2**20 for node in told["nodes"])
 
@@ -297,3 +301,9 @@ def test_teardown_leaves_each_machine_as_it_was(window: Window) -> None:
     assert window.torn_down.status == 0, window.torn_down.err
     assert all(node["clean"] for node in window.torn_down.json)
     assert window.after == window.before
+
+
+def test_collect_asks_the_accounting_of_a_window_that_is_torn_down(window: Window) -> None:
+    assert window.gone.status == 0, window.gone.err
+    assert window.gone.json["telemetry"] == []
+    assert any(name.startswith("sacct-") for name in window.gone.json["accounting"]["files"])

@@ -31,7 +31,9 @@ def test_rows_carry_the_segment_s_node_and_times_in_utc(tmp_path: Path) -> None:
     assert (told_interval["boot_id"], told_interval["role"], told_interval["mono_s"]) == ("boot-1", "node", 1000)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08", gzip.compress(b"JobID|State\n"), b"not packed"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f\x8b\x08", gzip.compress(b"JobID|State\n", mtime=0), b"not packed"], ids=repr
+)
 def test_what_is_named_a_segment_and_is_none_is_taken_for_nothing_else(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "n1-node-1-0a1b2c3d.seg.gz"
     path.write_bytes(data)

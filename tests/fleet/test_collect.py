@@ -61,6 +61,12 @@ def test_a_listed_segment_comes_home_whole_and_once(workspace: Workspace) -> Non
     assert (again.segments, again.known, again.error) == (0, 1, "")
 
 
+def test_of_a_node_that_lists_nothing_it_is_not_known_what_was_here_before(workspace: Workspace) -> None:
+    fetched(workspace, listed(**{GOOD: b"data"}), **{GOOD: b"data"})
+    assert fetched(workspace, {}).known is None
+    assert fetched(workspace, {"installed": False}).known is None
+
+
 @pytest.mark.parametrize(
     ("said", "members"),
     [

@@ -12,7 +12,7 @@ from audit.fleet.answer import Answer, answer_in
 from audit.fleet.deployment import Deployment
 from audit.fleet.fitness import row, skew_s, unfit
 from audit.fleet.slice import Target
-from audit.fleet.watch import Fared, coverage_at_end, projected
+from audit.fleet.watch import Fared, coverage_at_end, not_seen, projected
 from audit.terminal import print_json, print_table, say
 from audit.verbs.fleet import SAID
 from audit.workspace import Workspace, config_text, create_workspace
@@ -70,13 +70,13 @@ def test_whatever_a_node_says_the_tables_stand(
     deployment = Deployment("e", 1000.0, 2000.0, "ann@pc", 1000.0, targets=(NODE,))
     fared = Fared(NODE, answer, projected(deployment, answer, 1500.0))
     share = coverage_at_end([fared])
-    assert share is not None
-    assert 0 <= share <= 1
+    assert share is None or 0 <= share <= 1
     why = unfit(answer, "alpha", "mine", take_over=False)
     skew_s(answer)
     workspace = create_workspace(tmp_path, config_text(cluster="alpha", timezone="UTC", nodes="n1"))
     came, more = collect.taken(workspace, answer, collect.emptied(workspace), collect.Fetched("n1"))
     assert not more
+    assert all(hosts == ["n1"] for hosts in not_seen([fared]).values())
     for shown in (fared.row, row(answer, NODE, why)):
         print_table([shown])
         print_json([shown])

@@ -2,16 +2,20 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from audit.cli import main
 from audit.errors import AuditError, UsageError
+from audit.fleet.ansible import Reach, ask
 from audit.fleet.answer import Answer
+from audit.fleet.deploy import Checked, refuse_other_cluster
 from audit.fleet.deployment import Deployment, deployed, load, locked, save, who, window
 from audit.fleet.slice import Target
-from audit.fleet.watch import Fared, coverage_at_end, projected
+from audit.fleet.watch import Fared, coverage_at_end, not_seen, projected, watch
 from audit.workspace import Config, Workspace, config_text, create_workspace
 
 DAY_S = 86_400
@@ -115,6 +119,7 @@ def test_two_at_once_in_a_folder_is_one_line_that_says_who(workspace: Workspace)
         ({"watched_s": 990, "alive": False}, 2500, 0.99),
         ({"watched_s": 990, "alive": True}, 2500, 0.99),
         ({}, 1500, None),
+        ({"installed": False}, 1500, 0.0),
     ],
 )
 def test_the_share_watched_at_the_end_is_what_was_and_what_is_left(
@@ -123,11 +128,71 @@ def test_the_share_watched_at_the_end_is_what_was_and_what_is_left(
     assert projected(deployment(), Answer("n1", said), now_s) == expected
 
 
-def test_a_node_that_tells_nothing_counts_as_unwatched_and_the_controller_not_at_all() -> None:
+def test_a_node_that_tells_nothing_is_not_known_and_the_controller_counts_not_at_all() -> None:
     fared = [
-        Fared(NODES[0], Answer("n1", {}), 0.9),
-        Fared(NODES[1], Answer("n2", {}), None),
-        Fared(NODES[2], Answer("ctl", {}), 0.1),
+        Fared(NODES[0], Answer("n1", {"installed": True}), 0.9),
+        Fared(NODES[1], Answer("n2", {}, "cannot be reached"), None),
+        Fared(NODES[2], Answer("ctl", {"installed": True}), 0.1),
     ]
-    assert coverage_at_end(fared) == pytest.approx(0.45)
-    assert coverage_at_end([]) is None
+    assert coverage_at_end(fared) == pytest.approx(0.9)
+    assert [node.told for node in fared] == [True, False, True]
+    lacking = Fared(NODES[1], Answer("n2", {"installed": False}), 0.0)
+    assert coverage_at_end([fared[0], lacking]) == pytest.approx(0.45)
+    assert coverage_at_end([]) is coverage_at_end(fared[1:]) is None
+
+
+def test_a_planned_host_without_a_collector_is_told_of_until_it_is_torn_down() -> None:
+    planned = replace(deployment(), targets=(), planned=NODES)
+    fared = watch(planned, Reach(), lambda host, what: None)
+    assert [(node.target.host, node.state, node.lacking) for node in fared] == [
+        (host, "no collector", True) for host in ("n1", "n2", "ctl")
+    ]
+    assert [t.host for t in planned.without({"n1", "ctl"}).planned] == ["n2"]
+
+
+def test_what_is_not_seen_is_said_once_with_its_hosts() -> None:
+    blind = {"installed": True, "nvml": "failed: NVML_ERROR_UNKNOWN", "gpus": 0, "degraded": ["no Lustre"]}
+    fared = [
+        Fared(NODES[0], Answer("n1", blind), 0.9),
+        Fared(NODES[1], Answer("n2", {"installed": True, "nvml": "ok", "gpus": 4, "degraded": ["no Lustre"]}), 0.9),
+    ]
+    assert not_seen(fared) == {"nvml: failed: NVML_ERROR_UNKNOWN": ["n1"], "no Lustre": ["n1", "n2"]}
+    assert [node.row["GPUs"] for node in fared] == [None, 4]
+
+
+@pytest.mark.parametrize(
+    ("roles", "cluster"), [(("node",), "beta"), (("controller",), None), (("controller",), "alpha")]
+)
+def test_only_the_controller_decides_which_cluster_it_is(
+    workspace: Workspace, roles: tuple[str, ...], cluster: str | None
+) -> None:
+    refuse_other_cluster(workspace, [Checked(Target("h", "h", roles), Answer("h", {"cluster": cluster}), "")])
+
+
+def test_a_controller_of_another_cluster_stops_the_whole_deploy(workspace: Workspace) -> None:
+    checked = [Checked(NODES[0], Answer("n1", {}), ""), Checked(NODES[2], Answer("ctl", {"cluster": "beta"}), "x")]
+    with pytest.raises(UsageError, match=r"'beta'.*'alpha'"):
+        refuse_other_cluster(workspace, checked)
+
+
+def test_a_window_that_is_over_is_refused_before_any_node_is_asked(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = workspace.root / "audit.toml"
+    path.write_text(f"{path.read_text()}\n[window]\nto = 2026-01-02T00:00:00Z\n")
+    assert main(["deploy", "--dir", str(workspace.root)]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+def test_without_ssh_nothing_is_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="`ssh`"):
+        ask("check", {"n1": {}}, Reach())
+
+
+def test_collect_of_a_window_gone_whose_accounting_is_whole_has_nothing_to_do(workspace: Workspace) -> None:
+    assert main(["collect", "--dir", str(workspace.root)]) == 2  # nothing was ever deployed
+    gone = replace(deployment(0.0, 86_400.0 * 2 - 1, days_done=("1970-01-01", "1970-01-02")), targets=())
+    with locked(workspace):
+        save(workspace, gone)
+    assert main(["collect", "--dir", str(workspace.root)]) == 0
