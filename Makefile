@@ -24,7 +24,7 @@ demo: system $(INSTALLED) ## a generated cluster month, from raw accounting to t
 test: $(INSTALLED_DEV) ## run the tests (two at a time)
 	@scripts/system-packages test
 	@scripts/cluster-packages
-	@$(PYTHON) -m pytest -n 2 --dist loadgroup
+	@$(PYTHON) -m pytest -n 2
 
 newslurm: $(INSTALLED_DEV) ## run the tests with a real cluster against Slurm 24.11 of Debian 13 (root, Debian)
 	@scripts/cluster-packages $(NEW_SLURM)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 # One environment serves all: the tests of this file stay on one worker.
-pytestmark = pytest.mark.xdist_group("wheel")
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
