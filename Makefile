@@ -21,10 +21,11 @@ demo: system $(INSTALLED) ## a generated cluster month, from raw accounting to t
 	@$(VENV)/bin/audit demo demo
 	@test -f demo/out/report.pdf && echo "the report: $(CURDIR)/demo/out/report.pdf"
 
-test: $(INSTALLED_DEV) ## run the tests (two at a time)
+test: $(INSTALLED_DEV) ## run the tests: those of real time one by one, then the others, two at a time
 	@scripts/system-packages test
 	@scripts/cluster-packages
-	@$(PYTHON) -m pytest -n 2
+	@$(PYTHON) -m pytest tests/cluster tests/collectors
+	@$(PYTHON) -m pytest -n 2 --ignore tests/cluster --ignore tests/collectors
 
 newslurm: $(INSTALLED_DEV) ## run the tests with a real cluster against Slurm 24.11 of Debian 13 (root, Debian)
 	@scripts/cluster-packages $(NEW_SLURM)

@@ -260,13 +260,16 @@ def test_killed_at_any_moment_a_rerun_gives_the_same(tmp_path: Path, after_s: fl
 def test_an_interrupt_is_one_line_and_half_takes_nothing(tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     big.write_text(dump(*(job(str(i)) for i in range(1, 200_000))))
-    space = workspace(tmp_path / "a")
-    command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root), str(big)]
-    victim = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not list(space.evidence.glob(".incoming*")) and victim.poll() is None:
-        time.sleep(0.01)
-    victim.send_signal(signal.SIGINT)
-    _, said = victim.communicate(timeout=60)
+    for turn in range(5):  # a busy machine may see it only once it is done
+        space = workspace(tmp_path / f"turn{turn}")
+        command = [sys.executable, "-m", "audit", "ingest", "--dir", str(space.root), str(big)]
+        victim = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not list(space.evidence.glob(".incoming*")) and victim.poll() is None:
+            time.sleep(0.01)
+        victim.send_signal(signal.SIGINT)
+        _, said = victim.communicate(timeout=60)
+        if not (space.evidence / big.name).exists():
+            break
     assert (victim.returncode, said.count("\n")) == (130, 1)
     assert not list(space.evidence.iterdir())
 
