@@ -17,8 +17,6 @@ CLUSTER_NAME = "lab"
 USERS = {"alice": 20001, "bob": 20002, "engineer": 20003}
 """User numbers: alice (account physics) and bob (account ml) submit jobs; engineer may use sudo."""
 
-GATHERERS = ("linux", "cgroup")
-
 SLURM_CONF = """\
 ClusterName={cluster}
 SlurmctldHost=ctl

@@ -14,7 +14,7 @@ from audit.reporting.wording import Report
 
 NODE_ROWS = 36
 KIND_ROWS = 4
-WIDTH, LEFT, END = 493.2, 66.0, 322.0  # points: 174 mm wide, the bars between the nodes' names and their numbers
+LEFT, END = 66.0, 322.0  # points, of 493.2 (174 mm): the bars between the nodes' names and their numbers
 TOP, ROW, TALLEST, BARS = 13.0, 8.6, 12.0, 300.0  # a row is taller where there are few
 NAME_ROOM, REASON_ROOM, KIND_ROOM = 60.0, 66.0, 240.0  # of a kind, two lines
 SMALL = 7.4  # the size of text beside the bars

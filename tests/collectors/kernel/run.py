@@ -33,6 +33,16 @@ class CannotRun(Exception):
     """Why not, in one line."""
 
 
+def mirror() -> str:
+    """The Debian archive that this machine's own apt uses."""
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
+    found = next((uri for uri in told if uri.rstrip("/").endswith("/debian")), None)
+    if found is None:
+        raise CannotRun("its apt knows no Debian archive")
+    return found
+
+
 def fetch() -> None:
     """Brings the kernel and the C library it wants, from Debian sid by an apt of its own."""
     if platform.machine() != "x86_64" or not KEYRING.exists() or not shutil.which("apt-get"):
@@ -43,7 +53,7 @@ def fetch() -> None:
         for folder in ("lists/partial", "archives/partial", "new"):
             (home / folder).mkdir(parents=True)
         (home / "status").touch()
-        (home / "sources").write_text(f"deb [signed-by={KEYRING}] http://deb.debian.org/debian sid main\n")
+        (home / "sources").write_text(f"deb [signed-by={KEYRING}] {mirror()} sid main\n")
         (home / "apt.conf").write_text(
             f'Dir::State "{home}"; Dir::State::status "{home}/status"; Dir::Cache "{home}"; APT::Sandbox::User "";\n'
             f'Dir::Etc::sourcelist "{home}/sources"; Dir::Etc::sourceparts "-"; Acquire::Languages "none";\n'
